@@ -1,0 +1,150 @@
+import type { ChildEnd } from '../model.js';
+import { cut, oneLine } from '../rules/text.js';
+import type { AgentRequest, AgentResult, CallFacts, FailureClass } from './agent.js';
+import { FAILURE_MEANING, failureClass } from './claudeFailures.js';
+import { limitIn, untilEpoch } from './limits.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the events on stdout say, whether they came as one object, an array or a stream. */
+interface Output {
+  readonly result: Json | undefined;
+  readonly version: string | undefined;
+  /** The error word of the last synthetic message. */
+  readonly synthetic: string | undefined;
+  readonly rateLimit: Json | undefined;
+}
+
+/** Turns the end of a claude child into the one typed result: no single field of its output is believed alone. */
+export function readClaude(
+  end: ChildEnd,
+  request: AgentRequest,
+  who: { readonly agent: string; readonly argv: readonly string[] },
+): AgentResult {
+  const output = readOutput(end.stdout);
+  const call = callFacts(end, output, who);
+  const stderr = firstLine(end.stderr.toString('utf8'));
+  const failed = (failure: FailureClass, detail: string): AgentResult => {
+    const [happened, next] = FAILURE_MEANING[failure];
+    return { kind: 'failed', call, class: failure, message: `${happened}${detail === '' ? '' : `: ${detail}`} (${next})` };
+  };
+  if (end.how === 'not_started') return failed('not_started', firstLine(`${who.argv[0] ?? ''} ${end.error ?? ''}`));
+  if (end.how === 'interrupted') return { kind: 'interrupted', call, message: 'the call was interrupted' };
+  if (end.how === 'timed_out') return { kind: 'timed_out', call, message: `no answer within ${seconds(request.timeoutMs)}` };
+  if (end.how === 'output_cap' || end.cut) return failed('output_cap', '');
+  // 128+n by itself: the program turns a signal into an exit code.
+  if (end.how === 'signalled' || (end.exitCode > 128 && !output.result)) return failed('killed', `exit code ${end.exitCode}`);
+  if (!output.result) {
+    if (end.stdout.toString('utf8').trim() !== '') return failed('unreadable', `exit code ${end.exitCode}`);
+    return end.exitCode === 0 ? failed('no_output', stderr) : failed('refused', stderr || `exit code ${end.exitCode}`);
+  }
+  return readResult(output.result, output, { end, request, call, failed });
+}
+
+interface ReadContext {
+  readonly end: ChildEnd;
+  readonly request: AgentRequest;
+  readonly call: CallFacts;
+  readonly failed: (failure: FailureClass, detail: string) => AgentResult;
+}
+
+function readResult(result: Json, output: Output, context: ReadContext): AgentResult {
+  const { end, call, failed } = context;
+  const subtype = typeof result['subtype'] === 'string' ? result['subtype'] : '';
+  if (subtype === 'error_during_execution') return { kind: 'interrupted', call, message: 'the agent program was interrupted' };
+  if (result['is_error'] !== false || subtype !== 'success') return readError(result, output, context);
+  if (end.exitCode !== 0) return failed('unknown', `it reported success with exit code ${end.exitCode}`);
+  const text = result['result'];
+  const structured = result['structured_output'];
+  // A command of the program's own was run instead of the prompt.
+  if (result['num_turns'] === 0) return failed('not_asked', typeof text === 'string' ? firstLine(text) : '');
+  if (isObject(structured)) return { kind: 'answered', call, text: typeof text === 'string' ? text : JSON.stringify(structured), structured };
+  if (typeof text !== 'string') return failed('unreadable', 'the result holds no text');
+  if (text.trim() === '') return failed('empty', '');
+  return { kind: 'answered', call, text };
+}
+
+function readError(result: Json, output: Output, { request, call, failed }: ReadContext): AgentResult {
+  const errors = Array.isArray(result['errors']) ? result['errors'].filter((error) => typeof error === 'string') : [];
+  const text = typeof result['result'] === 'string' ? result['result'] : errors.join('; ');
+  const status = typeof result['api_error_status'] === 'number' ? result['api_error_status'] : undefined;
+  const subtype = typeof result['subtype'] === 'string' ? result['subtype'] : '';
+  const now = request.now?.() ?? new Date();
+  const limit = limitIn(text, now);
+  const resetsAt = output.rateLimit?.['resetsAt'];
+  const rejected = output.rateLimit?.['status'] === 'rejected' && (status === 429 || limit?.kind === 'quota');
+  if (limit?.kind === 'quota' || (rejected && limit === undefined)) {
+    const until = rejected && typeof resetsAt === 'number' ? untilEpoch(resetsAt, now) : limit?.kind === 'quota' ? limit.until : undefined;
+    return { kind: 'limited', call, message: firstLine(text) || 'a limit of the account was reached', ...(until !== undefined && { until }) };
+  }
+  if (limit?.kind === 'throttled') return failed('throttled', firstLine(text));
+  return failed(failureClass({ subtype, status, text, synthetic: output.synthetic }), firstLine(text));
+}
+
+function callFacts(end: ChildEnd, output: Output, who: { readonly agent: string; readonly argv: readonly string[] }): CallFacts {
+  const result = output.result ?? {};
+  const cost = result['total_cost_usd'];
+  const turns = result['num_turns'];
+  const usage = isObject(result['usage']) ? Object.entries(result['usage']).filter((pair): pair is [string, number] => typeof pair[1] === 'number') : [];
+  const denials = Array.isArray(result['permission_denials']) ? result['permission_denials'].filter(isObject) : [];
+  const near = output.rateLimit?.['status'] === 'allowed_warning' ? output.rateLimit['utilization'] : undefined;
+  return {
+    agent: who.agent,
+    argv: who.argv,
+    costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null,
+    denials: denials.map((denial) => firstLine(String(denial['tool_name'] ?? 'unknown'))),
+    durationMs: end.durationMs,
+    ...(output.version !== undefined && { version: output.version }),
+    ...(usage.length > 0 && { tokens: Object.fromEntries(usage) }),
+    ...(typeof turns === 'number' && { turns }),
+    ...(typeof near === 'number' && { notice: `${Math.round(near * 100)}% of the account's limit is used` }),
+  };
+}
+
+function readOutput(stdout: Buffer): Output {
+  let output: Output = { result: undefined, version: undefined, synthetic: undefined, rateLimit: undefined };
+  for (const event of events(stdout.toString('utf8'))) {
+    if (event['type'] === 'result') output = { ...output, result: event };
+    if (event['type'] === 'rate_limit_event' && isObject(event['rate_limit_info'])) output = { ...output, rateLimit: event['rate_limit_info'] };
+    if (event['type'] === 'system' && event['subtype'] === 'init') {
+      const version = event['claude_code_version'] ?? event['version'];
+      if (typeof version === 'string') output = { ...output, version: firstLine(version) };
+    }
+    const message = event['message'];
+    if (event['type'] === 'assistant' && isObject(message) && message['model'] === '<synthetic>') {
+      const word = event['error'] ?? message['error'];
+      if (typeof word === 'string') output = { ...output, synthetic: word };
+    }
+  }
+  return output;
+}
+
+/** One object, an array of events, or one event a line; lines that do not parse are skipped. */
+function events(text: string): Json[] {
+  const whole = parse(text);
+  if (Array.isArray(whole)) return whole.filter(isObject);
+  if (whole !== undefined) return [whole].filter(isObject);
+  return text.split('\n').map(parse).filter(isObject);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}
+
+/** The first line that says something, short enough for a report. */
+function firstLine(text: string): string {
+  return cut(oneLine(text.split(/[\r\n]/).find((line) => line.trim() !== '') ?? ''), 300);
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { blastLine } from '../rules/judge.js';
+import { DEMO_SCENARIO, demoConfig, DEMO_FILES, DEMO_SECRETS } from '../rehearse/demo.js';
+import { readBase } from '../rehearse/fixture.js';
+import { makeScratch, writeFiles, type Scratch } from '../rehearse/scratch.js';
+import { runTick } from './run.js';
+
+type TickEnd = Awaited<ReturnType<typeof runTick>>;
+
+/** Plays two ticks with a scripted agent in a scratch repository: one that is kept, one that is stopped. */
+export async function demoCommand(options: { readonly keep: boolean; readonly json: boolean }): Promise<number> {
+  const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`);
+  const scratch = await makeScratch({ config: demoConfig(await readBase('config.json')), files: DEMO_FILES, scenario: DEMO_SCENARIO });
+  try {
+    await writeFiles(scratch.repo, DEMO_SECRETS);
+    say('A scratch repository with one failing test, and a scripted agent: no model, no network, no cost.\n');
+    say('Tick 1: the Hands repair src/price.js, which the task allows.');
+    const kept = await tick(scratch, say);
+    say('\nTick 2: the Hands do as asked, and also edit .env, which is forbidden and which git ignores.');
+    const stopped = await tick(scratch, say);
+    say(`\nrelais/REPORT.md of tick 2:\n\n${indent(await readFile(path.join(scratch.repo, 'relais', 'REPORT.md'), 'utf8'))}`);
+    say(afterwards);
+    const good = kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN';
+    if (!good) say(`The demo did not go as planned: ${kept.outcome.code}, then ${stopped.outcome.code}. Please report this.`);
+    if (options.keep) say(`Kept: ${scratch.repo}`);
+    if (options.json) process.stdout.write(`${JSON.stringify(summary(kept, stopped, options.keep ? scratch.repo : null))}\n`);
+    return good ? 0 : 70;
+  } finally {
+    if (!options.keep) await scratch.dispose();
+  }
+}
+
+async function tick(scratch: Scratch, say: (text: string) => void): Promise<TickEnd> {
+  const end = await runTick({
+    cwd: scratch.repo,
+    env: scratch.env,
+    onPhase: ({ phase, text }) => say(`  ${phase.padEnd(12)}${text}`),
+  });
+  say(`  ${end.outcome.verdict.toUpperCase()}  ${end.outcome.code}`);
+  if (end.report !== undefined) say(`  blast radius: ${blastLine(end.report.blast_radius)}`);
+  for (const line of end.outcome.evidence) say(`  because: ${line}`);
+  say(end.outcome.verdict === 'success' ? '  The change is one commit on the branch.' : '  Every file is back as it was; the rejected work is kept under refs/relais/rejected.');
+  return end;
+}
+
+const afterwards = `
+What to try next, in a repository of your own:
+  relais init                set it up
+  relais doctor              see whether everything needed is there
+  relais run                 one tick
+  relais demo --keep         this demo again, keeping the repository to look around`;
+
+function indent(text: string): string {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => (line === '' ? '' : `    ${line}`))
+    .join('\n');
+}
+
+function summary(kept: TickEnd, stopped: TickEnd, repository: string | null): object {
+  const ticks = [kept, stopped].map(({ outcome, report, runId }) => ({
+    run_id: runId,
+    verdict: outcome.verdict,
+    code: outcome.code,
+    evidence: outcome.evidence,
+    blast_radius: report?.blast_radius ?? null,
+  }));
+  return { ticks, repository };
+}

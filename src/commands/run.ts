@@ -1,0 +1,67 @@
+import type { Blocked, Report } from '../generated/types.js';
+import { CODE_MEANING, exitCode, type Outcome } from '../outcome.js';
+import { blastLine } from '../rules/judge.js';
+import { clean } from '../rules/text.js';
+import { tick } from '../tick.js';
+import { createWorld, type Progress } from '../world/world.js';
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal;
+  readonly onPhase?: (progress: Progress) => void;
+}
+
+export interface RunEnd {
+  readonly runId: string;
+  readonly outcome: Outcome;
+  readonly exitCode: number;
+  readonly report?: Report;
+  readonly reportMd?: string;
+  readonly blocked?: Blocked;
+  readonly pendingQuestion?: string;
+}
+
+/** One tick in the real world. */
+export async function runTick(options: RunOptions): Promise<RunEnd> {
+  const world = await createWorld({
+    cwd: options.cwd,
+    env: options.env,
+    ...(options.signal && { signal: options.signal }),
+    ...(options.onPhase && { onProgress: options.onPhase }),
+  });
+  const ended = await tick(world);
+  const reason: unknown = world.signal.reason;
+  const interruptedBy = ended.outcome.code === 'STOP_INTERRUPTED' && (reason === 'SIGINT' || reason === 'SIGTERM') ? reason : undefined;
+  return {
+    ...ended,
+    exitCode: exitCode(ended.outcome, { pendingQuestion: ended.pendingQuestion !== undefined, ...(interruptedBy !== undefined && { signal: interruptedBy }) }),
+  };
+}
+
+/** `relais run`: phases on stderr as they happen, then the verdict; `--json` prints one object on stdout. */
+export async function runCommand(options: RunOptions & { json: boolean; quiet: boolean }): Promise<number> {
+  const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
+  const end = await runTick({ ...options, onPhase: ({ phase, text }) => !options.quiet && say(`${phase.padEnd(12)} ${text}`) });
+  if (options.json) {
+    const { outcome, ...rest } = end;
+    process.stdout.write(`${JSON.stringify({ run_id: end.runId, verdict: outcome.verdict, code: outcome.code, evidence: outcome.evidence, exit_code: end.exitCode, report: rest.report ?? null, blocked: rest.blocked ?? null, pending_question: rest.pendingQuestion ?? null })}\n`);
+  }
+  for (const line of closing(end)) say(line);
+  return end.exitCode;
+}
+
+/** What a person needs to know at the end of a tick, in a few lines. */
+export function closing(end: RunEnd): string[] {
+  const { outcome, report } = end;
+  const meaning = CODE_MEANING[outcome.code];
+  return [
+    `${outcome.verdict.toUpperCase()}  ${outcome.code}`,
+    `  ${meaning.meaning}`,
+    ...outcome.evidence.slice(0, 10).map((line) => `  - ${line}`),
+    ...(outcome.evidence.length > 10 ? [`  - … ${outcome.evidence.length - 10} more`] : []),
+    ...(report === undefined ? [] : [`  blast radius: ${blastLine(report.blast_radius)}`]),
+    ...(end.pendingQuestion === undefined ? [] : [`  question: ${end.pendingQuestion}`]),
+    `next: ${end.pendingQuestion === undefined ? (end.blocked?.remedy ?? outcome.remedy ?? meaning.remedy) : 'answer it with `relais answer`'}`,
+  ];
+}

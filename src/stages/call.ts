@@ -1,0 +1,53 @@
+import type { AgentRequest, AgentResult } from '../agents/agent.js';
+import { callAgent } from '../agents/call.js';
+import { agentNamed, type AgentName } from '../agents/registry.js';
+import { charge, type Delta } from '../rules/budget.js';
+import { saveState, timeLeft, type Run } from './run.js';
+
+/** What a stage decides about a call; the rest is the same for every role. */
+export type Question = Pick<
+  AgentRequest,
+  'role' | 'systemPrompt' | 'userPrompt' | 'tools' | 'model' | 'fallbackModel' | 'maxTurns' | 'maxCostUsd' | 'outputSchema'
+> & { readonly agent: AgentName; readonly permissionMode: string; readonly allowedTools: string };
+
+/**
+ * Asks one agent once. The call and its cap are on disk before the program starts, and settled to
+ * the real cost afterwards; a call whose cost is unknown stays counted at its cap.
+ */
+export async function ask(run: Run, question: Question, counted: Delta): Promise<AgentResult> {
+  const { world, config } = run;
+  const milestone = config.project.milestone_id;
+  await saveState(run, charge(run.state, milestone, { ...counted, estimated_cost_usd: question.maxCostUsd }));
+  const number = run.record.calls.length + 1;
+  const scratchDir = world.join(run.scratch, `call-${number}`);
+  await world.files.ensureDir(scratchDir);
+  const { agent, permissionMode, allowedTools, ...asked } = question;
+  const request: AgentRequest = {
+    ...asked,
+    workTree: run.repository.workTree,
+    timeoutMs: timeLeft(run),
+    signal: run.signal,
+    scratchDir,
+    sessionId: world.newSessionId(),
+    options: {
+      command: config.claude_code_cli.command,
+      outputFormat: config.claude_code_cli.output_format,
+      noSessionPersistence: config.claude_code_cli.no_session_persistence,
+      permissionMode,
+      allowedTools,
+    },
+    env: world.env,
+    now: () => world.clock.now(),
+  };
+  const result = await callAgent(agentNamed(agent), request, {
+    run: (child) => world.spawn.run(child),
+    writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
+  });
+  const countedUsd = result.call.costUsd ?? question.maxCostUsd;
+  run.record.calls.push({ role: question.role, result, countedUsd });
+  if (result.call.notice !== undefined) run.record.warnings.push(result.call.notice);
+  const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
+  const limited = result.kind === 'limited' && result.until !== undefined;
+  await saveState(run, limited ? { ...settled, not_before: result.until } : settled);
+  return result;
+}

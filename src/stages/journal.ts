@@ -1,0 +1,92 @@
+import type { Head, RefMap } from '../model.js';
+import type { World } from '../world/world.js';
+import type { Baseline, Run } from './run.js';
+
+export type JournalPhase = 'orchestrate' | 'build' | 'judge' | 'verify' | 'commit' | 'rollback' | 'report';
+
+/** What a later process needs to finish or undo this tick. Lies in the private folder. */
+export interface Journal {
+  readonly version: 1;
+  readonly run_id: string;
+  readonly phase: JournalPhase;
+  /** An agent that may write has been started. */
+  readonly hands_started: boolean;
+  readonly work_tree: string;
+  readonly started_at: string;
+  readonly head: Head;
+  readonly tree: string;
+  readonly unfaithful: readonly string[];
+  readonly not_restorable: readonly string[];
+  readonly refs: readonly (readonly [string, string])[];
+  /** The commit about to become the branch's tip, once there is one. */
+  readonly commit?: string;
+  readonly commit_ref?: string;
+  readonly pids: readonly number[];
+}
+
+const FILE = 'journal.json';
+const TREE_INVENTORY = 'baseline.tree';
+const GIT_INVENTORY = 'baseline.git';
+
+/** Puts the baseline on disk, complete before the first agent starts. */
+export async function openJournal(run: Run, baseline: Baseline): Promise<void> {
+  const { files, inventory, join } = run.world;
+  await files.writeAtomic(join(run.privateDir, TREE_INVENTORY), inventory.serialize(baseline.inventory), 0o600);
+  await files.writeAtomic(join(run.privateDir, GIT_INVENTORY), inventory.serialize(baseline.metadata), 0o600);
+  await run.vault.save();
+  await writePhase(run, 'orchestrate');
+}
+
+/** Moves the journal on; on disk before the phase begins. */
+export async function writePhase(run: Run, phase: JournalPhase, commit?: { oid: string; ref: string }): Promise<void> {
+  const { baseline, handsStarted } = run.record;
+  if (baseline === undefined) throw new Error('the journal needs a baseline');
+  const journal: Journal = {
+    version: 1,
+    run_id: run.id,
+    phase,
+    hands_started: handsStarted,
+    work_tree: run.repository.workTree,
+    started_at: run.startedAt.toISOString(),
+    head: baseline.head,
+    tree: baseline.tree,
+    unfaithful: [...baseline.unfaithful],
+    not_restorable: baseline.notRestorable,
+    refs: [...baseline.refs],
+    ...(commit && { commit: commit.oid, commit_ref: commit.ref }),
+    pids: [],
+  };
+  await run.world.files.writeAtomic(run.world.join(run.privateDir, FILE), JSON.stringify(journal), 0o600);
+}
+
+/** The tick is over and nothing is left to finish. */
+export async function closeJournal(world: World, privateDir: string): Promise<void> {
+  await world.files.removeFile(world.join(privateDir, FILE));
+}
+
+/** The journal of a tick that did not end, if there is one. */
+export async function readJournal(world: World, privateDir: string): Promise<Journal | undefined> {
+  const read = await world.files.readText(world.join(privateDir, FILE), 64 * 1024 * 1024);
+  if (read.found === 'missing') return undefined;
+  if (read.found === 'unreadable') throw new Error(`the journal ${world.join(privateDir, FILE)} cannot be read: ${read.why}`);
+  const value = JSON.parse(read.text) as Journal;
+  if (value.version !== 1) throw new Error(`the journal ${world.join(privateDir, FILE)} is of another version`);
+  return value;
+}
+
+/** The baseline as the interrupted tick had recorded it. Git's metadata must be back before `index` is read. */
+export async function readBaseline(world: World, privateDir: string, journal: Journal): Promise<Omit<Baseline, 'index'>> {
+  const { files, inventory, join } = world;
+  const tree = inventory.deserialize(await files.readBytes(join(privateDir, TREE_INVENTORY)));
+  const metadata = inventory.deserialize(await files.readBytes(join(privateDir, GIT_INVENTORY)));
+  const refs: RefMap = new Map(journal.refs);
+  return {
+    head: journal.head,
+    tree: journal.tree,
+    inventory: new Map(tree),
+    metadata,
+    refs,
+    unfaithful: new Set(journal.unfaithful),
+    notRestorable: journal.not_restorable,
+  };
+}

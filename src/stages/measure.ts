@@ -1,0 +1,127 @@
+import type { Change, Entry } from '../model.js';
+import { matcher } from '../rules/globs.js';
+import type { TouchedPath } from '../rules/judge.js';
+import { isGitPath, isRunnerOwned } from '../rules/scope.js';
+import { countLines } from './lines.js';
+import { trackedFolders, walkTree } from './baseline.js';
+import type { Baseline, Measured, Run } from './run.js';
+import { buildMeasuredTree } from './tree.js';
+
+/**
+ * Measures what happened to the repository since the baseline. Git's metadata is put back by bytes
+ * before the first git command: from then on no program chosen by an agent can run.
+ */
+export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: readonly string[]): Promise<Measured> {
+  const { gitdir } = run.world;
+  const { repository } = run;
+  const headAfter = await gitdir.readHead(repository);
+  const refsAfter = await gitdir.readRefs(repository);
+  const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline.head);
+  const inventory = await walkTree(run, baseline.index);
+  const all = await differences(run, baseline, inventory);
+  const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
+  const { tree, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
+  const lines = await countLines(run, baseline, judged, tree);
+  const headMovedTo = movedTo(baseline, headAfter, refsAfter);
+  return {
+    inventory,
+    changes: judged,
+    touched: judged.map((change) => describe(run, baseline, change, lines.get(change.path))),
+    ignoredChanged: ignored,
+    metadataChanged: restored.changed,
+    refsMoved: gitdir.changedRefs(baseline.refs, refsAfter, baseline.head.ref),
+    ...(headMovedTo !== undefined && { headMovedTo }),
+    tree,
+    notInTree,
+  };
+}
+
+function movedTo(
+  baseline: Baseline,
+  head: { ref?: string; commit?: string; raw: string },
+  refs: ReadonlyMap<string, string>,
+): string | undefined {
+  const commit = head.commit ?? (head.ref === undefined ? undefined : refs.get(head.ref));
+  const ownBranch = baseline.head.ref === undefined ? undefined : refs.get(baseline.head.ref);
+  if (baseline.head.ref !== undefined && ownBranch !== undefined && ownBranch !== baseline.head.commit) return ownBranch;
+  return commit !== undefined && commit !== baseline.head.commit ? commit : undefined;
+}
+
+/** Every path that differs from the baseline, ignored or not. */
+export async function differences(run: Run, baseline: Baseline, inventory: ReadonlyMap<string, Entry>): Promise<Change[]> {
+  const { workTree, objectFormat } = run.repository;
+  return run.world.inventory.changes(
+    baseline.inventory,
+    inventory,
+    (path) => run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid),
+    (path, entry) => run.world.inventory.blobHash(run.world.inventory.absolute(workTree, path), entry.size, objectFormat),
+  );
+}
+
+/** Tells judged changes from changes to ignored files, by the ignore rules that stood before. */
+export async function sortOut(
+  run: Run,
+  baseline: Baseline,
+  all: readonly Change[],
+  forbiddenGlobs: readonly string[],
+): Promise<{ judged: Change[]; ignored: string[] }> {
+  const forbidden = matcher(forbiddenGlobs, { twins: true });
+  const owned = isRunnerOwned(run.config);
+  const folders = all.some((change) => change.before?.kind === 'dir') ? trackedFolders(baseline.index) : new Set<string>();
+  const always = (change: Change): boolean =>
+    baseline.index.has(change.path) ||
+    owned(change.path) ||
+    isGitPath(change.path) ||
+    folders.has(change.path) ||
+    (!isPrunedFolder(change) && forbidden(change.path) !== undefined);
+  const open = all.filter((change) => !always(change));
+  // What was there before, untracked and not dirty, was ignored; for the rest the old rules are asked.
+  const created = open.filter((change) => change.before === undefined).map((change) => change.path);
+  const ignoredNow = created.length === 0 ? new Set<string>() : await run.git.ignored(created, await ruleRoot(run, baseline));
+  const ignored = new Set(open.filter((change) => change.before !== undefined || ignoredNow.has(change.path)).map((change) => change.path));
+  return {
+    judged: all.filter((change) => !ignored.has(change.path) && !otherRunnersNote(run, change)),
+    ignored: [...ignored].sort(),
+  };
+}
+
+function isPrunedFolder(change: Change): boolean {
+  return change.after?.pruned === true || change.before?.pruned === true;
+}
+
+/** A second runner that found the lock held may write BLOCKED.json meanwhile, and nothing else. */
+function otherRunnersNote(run: Run, change: Change): boolean {
+  const { workspace_dir } = run.config;
+  const name = change.path.startsWith(`${workspace_dir}/`) ? change.path.slice(workspace_dir.length + 1) : '';
+  return change.after?.kind === 'file' && /^BLOCKED\.json(\.\d+)?$/.test(name);
+}
+
+/** A folder that holds only the ignore and attribute files as they stood before. */
+export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
+  const root = run.world.join(run.scratch, 'rules');
+  for (const [path, entry] of baseline.inventory) {
+    if (entry.kind !== 'file' || !/(^|\/)\.git(ignore|attributes)$/.test(path)) continue;
+    await run.vault.copyTo('tree', path, run.world.join(root, path));
+  }
+  await run.world.files.ensureDir(root);
+  return root;
+}
+
+function describe(run: Run, baseline: Baseline, change: Change, lines?: { added: number; deleted: number; estimated: boolean }): TouchedPath {
+  const gitlinks = (path: string): boolean => {
+    for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
+      if (baseline.index.get(path.slice(0, at))?.mode === '160000') return true;
+    }
+    return baseline.index.get(path)?.mode === '160000';
+  };
+  return {
+    path: change.path,
+    change: change.before === undefined ? 'added' : change.after === undefined ? 'deleted' : 'modified',
+    kind: (change.after ?? change.before)?.kind ?? 'file',
+    linesAdded: lines?.added ?? 0,
+    linesDeleted: lines?.deleted ?? 0,
+    estimated: lines?.estimated ?? false,
+    ownedByRunner: isRunnerOwned(run.config)(change.path),
+    insideSubmodule: gitlinks(change.path),
+  };
+}

@@ -1,0 +1,94 @@
+import type { Config, State } from '../generated/types.js';
+import type { Repository } from '../model.js';
+import { countersOf, warned, charge } from '../rules/budget.js';
+import type { World } from '../world/world.js';
+import { closeJournal, readJournal } from './journal.js';
+import type { Place } from './place.js';
+import { workspaceOf } from './place.js';
+import { readWorkspace } from './preflight.js';
+import { saveState, type Prompts, type Run, type TickRecord } from './run.js';
+
+const MAX_PROMPT_FILE = 1024 * 1024;
+
+/** Everything is read once, here, before any agent runs; the tick is counted and its private folder made. */
+export async function openRun(
+  world: World,
+  place: Place & { repository: Repository; config: Config },
+  given: { id: string; startedAt: Date; startedMs: number; signal: AbortSignal; endsAtMs: number },
+): Promise<Run> {
+  const { repository, config } = place;
+  const privateDir = world.privateDir(repository.commonDir);
+  const workspace = workspaceOf(world, repository, config);
+  await settleUnstarted(world, privateDir);
+  const scratch = world.join(privateDir, 'runs', given.id);
+  await world.files.ensurePrivateDir(privateDir);
+  await world.files.ensurePrivateDir(scratch);
+  const read = await readWorkspace(world, repository, config);
+  const run: Run = {
+    world,
+    ...given,
+    repository,
+    config,
+    configText: place.configText,
+    prompts: await readPrompts(world, place, read.state, read.blocked === undefined ? '' : JSON.stringify(read.blocked)),
+    git: world.git.createGit(repository, await world.git.readSettings(repository.workTree)),
+    vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
+    privateDir,
+    scratch,
+    workspace,
+    state: read.state,
+    record: emptyRecord(),
+  };
+  await countTick(run);
+  return run;
+}
+
+/** A tick that died before its Hands started changed nothing: its journal is closed and the work goes on. */
+async function settleUnstarted(world: World, privateDir: string): Promise<void> {
+  const journal = await readJournal(world, privateDir);
+  if (journal !== undefined && !journal.hands_started) await closeJournal(world, privateDir);
+}
+
+async function countTick(run: Run): Promise<void> {
+  const { config } = run;
+  const milestone = config.project.milestone_id;
+  const counted = charge(run.state, milestone, { ticks: 1 });
+  const warnings = warned(config, countersOf(counted, milestone));
+  run.record.warnings.push(...warnings);
+  for (const warning of warnings) run.world.say('PREFLIGHT', `warning: ${warning}`);
+  for (const notice of run.state.notices) run.world.say('PREFLIGHT', `notice: ${notice.text}`);
+  await run.world.files.removeFile(run.world.join(run.workspace, 'BLOCKED.json'));
+  await saveState(run, { ...counted, sequence: counted.sequence + 1, budget_warning: warnings.length > 0, last_run_id: run.id });
+}
+
+function emptyRecord(): TickRecord {
+  return { handsStarted: false, settled: false, calls: [], verifyRuns: [], verifyLog: [], warnings: [], leftovers: [] };
+}
+
+async function readPrompts(world: World, place: Place & { repository: Repository; config: Config }, state: State, blocked: string): Promise<Prompts> {
+  const { config, root } = place;
+  const need = async (name: string): Promise<string> => {
+    const read = await world.files.readText(world.join(root, name), MAX_PROMPT_FILE);
+    if (read.found !== 'text') throw new Error(`${name} is ${read.found}; run \`relais init\` to write it`);
+    return read.text;
+  };
+  const want = async (folder: string, name: string): Promise<string> => {
+    const read = await world.files.readText(world.join(folder, name), MAX_PROMPT_FILE);
+    return read.found === 'text' ? read.text : '';
+  };
+  const { orchestrator, builder } = config;
+  const history = world.join(place.repository.mainTree, config.history.dir);
+  const workspace = workspaceOf(world, place.repository, config);
+  const last = state.last_task_run_id === undefined ? '' : await want(world.join(history, state.last_task_run_id), 'report.md');
+  return {
+    orchestratorSystem: await need(orchestrator.system_prompt_file),
+    orchestratorUser: await need(orchestrator.user_prompt_file),
+    builderSystem: await need(builder.claude_code.system_prompt_file),
+    builderUser: await need(builder.claude_code.user_prompt_file),
+    taskSchema: await need(orchestrator.task_schema_file),
+    builderResultSchema: await need(builder.claude_code.builder_result_schema_file),
+    facts: await want(world.join(root, config.workspace_dir), 'FACTS.md'),
+    lastReport: last === '' && state.last_task_run_id !== undefined ? await want(workspace, 'REPORT.md') : last,
+    blocked,
+  };
+}

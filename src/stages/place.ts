@@ -1,0 +1,47 @@
+import type { Config } from '../generated/types.js';
+import type { Repository } from '../model.js';
+import type { PreflightFacts } from '../rules/preflight.js';
+import { readConfig } from '../rules/config.js';
+import type { World } from '../world/world.js';
+
+const CONFIG_FILE = 'relais.config.json';
+const MAX_CONFIG = 1024 * 1024;
+
+/** Where a command runs: the work tree, its repository and its config, as far as each could be read. */
+export interface Place {
+  readonly root: string;
+  readonly repository?: Repository;
+  readonly config?: Config;
+  readonly configText: string;
+  readonly facts: Pick<PreflightFacts, 'config' | 'git'>;
+}
+
+/** Finds the repository from any subfolder and reads its one config file. */
+export async function locate(world: World): Promise<Place> {
+  const opened = await world.git.openRepository(world.cwd);
+  const root = opened.found === 'yes' ? opened.repository.workTree : world.cwd;
+  const git: PreflightFacts['git'] = opened.found === 'yes' ? { ok: true } : { ok: false, why: opened.why };
+  const repository = opened.found === 'yes' ? { repository: opened.repository } : {};
+  const file = world.join(root, CONFIG_FILE);
+  const read = await world.files.readText(file, MAX_CONFIG);
+  if (read.found !== 'text') {
+    const config: PreflightFacts['config'] =
+      read.found === 'missing' ? { state: 'missing', why: [`there is no ${CONFIG_FILE} in ${root}`] } : { state: 'unreadable', why: [`${file}: ${read.why}`] };
+    return { root, ...repository, configText: '', facts: { config, git } };
+  }
+  const checked = readConfig(read.text);
+  if (!checked.ok) {
+    return { root, ...repository, configText: read.text, facts: { config: { state: 'invalid', why: checked.errors }, git } };
+  }
+  return { root, ...repository, config: checked.value, configText: read.text, facts: { config: { state: 'ok' }, git } };
+}
+
+/** The workspace folder with state and history: in the main work tree, whatever work tree a tick runs in. */
+export function workspaceOf(world: World, repository: Repository, config: Config): string {
+  return world.join(repository.mainTree, config.workspace_dir);
+}
+
+/** The lock's absolute path. */
+export function lockPath(world: World, repository: Repository, config: Config): string {
+  return world.join(repository.mainTree, config.runner.lockfile);
+}

@@ -1,0 +1,92 @@
+import type { Blocked, Config, State } from '../generated/types.js';
+import type { Repository } from '../model.js';
+import type { Outcome } from '../outcome.js';
+import { countersOf, emptyState, shortfalls } from '../rules/budget.js';
+import { PREFLIGHT_ROWS, type PreflightFacts } from '../rules/preflight.js';
+import { isRunnerOwned } from '../rules/scope.js';
+import { decide } from '../rules/table.js';
+import { oneLine } from '../rules/text.js';
+import { checkBlocked, checkReport, checkState, checkTask, parseJson, type Checked } from '../schemas.js';
+import type { Git } from '../world/git.js';
+import type { World } from '../world/world.js';
+import { readJournal } from './journal.js';
+import type { Place } from './place.js';
+import { workspaceOf } from './place.js';
+
+const MAX_JSON = 8 * 1024 * 1024;
+
+/** What is read of the workspace before a tick: validated, or named as broken. */
+export interface Workspace {
+  readonly state: State;
+  readonly blocked?: Blocked;
+  readonly invalid: readonly string[];
+}
+
+/** Gathers every fact of the A1 table; writes nothing. Facts that need a config or git are neutral without. */
+export async function gatherPreflight(world: World, place: Place, lock: PreflightFacts['lock']): Promise<PreflightFacts> {
+  const { config, repository } = place;
+  const neutral: PreflightFacts = {
+    ...place.facts,
+    lock,
+    dirty: [],
+    historyBytes: 0,
+    historyCapBytes: Number.MAX_SAFE_INTEGER,
+    invalidFiles: [],
+    budget: [],
+    now: world.clock.now().toISOString(),
+  };
+  if (config === undefined || repository === undefined || !place.facts.git.ok) return neutral;
+  const git = world.git.createGit(repository, await world.git.readSettings(repository.workTree));
+  if ((await git.head()) === undefined) return { ...neutral, git: { ok: false, why: 'HEAD cannot be read: the repository has no commit yet' } };
+  const workspace = await readWorkspace(world, repository, config);
+  const journal = await readJournal(world, world.privateDir(repository.commonDir));
+  const { state } = workspace;
+  return {
+    ...neutral,
+    ...(journal !== undefined && journal.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
+    dirty: await dirtyPaths(git, config),
+    historyBytes: await world.files.folderSize(world.join(repository.mainTree, config.history.dir)),
+    historyCapBytes: config.history.max_mb * 1024 * 1024,
+    invalidFiles: workspace.invalid,
+    budget: shortfalls(config, countersOf(state, config.project.milestone_id)),
+    ...(state.not_before !== undefined && { notBefore: state.not_before }),
+    ...(state.pending_question !== undefined && { pendingQuestion: state.pending_question.prompt }),
+  };
+}
+
+/** The A1 verdict. */
+export function decidePreflight(facts: PreflightFacts): Outcome | undefined {
+  return decide(PREFLIGHT_ROWS, facts)?.outcome;
+}
+
+async function dirtyPaths(git: Git, config: Config): Promise<string[]> {
+  const owned = isRunnerOwned(config);
+  const operations = (await git.operationInProgress()).map((name) => `${name} is in progress`);
+  const changed = (await git.status()).filter(({ path }) => !owned(path)).map(({ path, xy }) => `${xy} ${oneLine(path)}`);
+  return [...operations, ...changed];
+}
+
+/** Reads and validates the runner's own JSON files. */
+export async function readWorkspace(world: World, repository: Repository, config: Config): Promise<Workspace> {
+  const folder = workspaceOf(world, repository, config);
+  const invalid: string[] = [];
+  const read = async <T>(name: string, check: (value: unknown) => Checked<T>): Promise<T | undefined> => {
+    const file = await world.files.readText(world.join(folder, name), MAX_JSON);
+    if (file.found === 'missing') return undefined;
+    const value = file.found === 'text' ? parseJson(file.text) : { ok: false as const, errors: [file.why] };
+    const checked = value.ok ? check(value.value) : value;
+    if (checked.ok) return checked.value;
+    invalid.push(`${config.workspace_dir}/${name}: ${checked.errors[0] ?? 'invalid'}`);
+    return undefined;
+  };
+  const validate = config.runner.crash_cleanup.validate_runner_json_files;
+  const state = await read('STATE.json', checkState);
+  const blocked = await read('BLOCKED.json', checkBlocked);
+  if (validate) {
+    await read('TASK.json', checkTask);
+    await read('REPORT.json', checkReport);
+  }
+  // A state that can't be read is never replaced by an empty one, whatever the switch says: budgets would be forgotten.
+  const stateOnly = invalid.filter((line) => line.includes('STATE.json'));
+  return { state: state ?? emptyState(), ...(blocked && { blocked }), invalid: validate ? invalid : stateOnly };
+}

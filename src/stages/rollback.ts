@@ -1,0 +1,76 @@
+import type { Change, Entry } from '../model.js';
+import type { Outcome } from '../outcome.js';
+import { effectiveScope } from '../rules/scope.js';
+import { walkTree } from './baseline.js';
+import { differences, measure, sortOut } from './measure.js';
+import type { Baseline, Measured, Run } from './run.js';
+
+const ROUNDS = 3;
+
+/**
+ * Puts everything back as the baseline has it, after the rejected work was saved under its ref.
+ * Returns what could not be put back; empty means proved equal.
+ */
+export async function rollBack(run: Run, baseline: Baseline, verdict: Outcome): Promise<string[]> {
+  const forbidden = forbiddenGlobs(run);
+  const measured = await measureForRollback(run, baseline, forbidden);
+  await saveRejected(run, baseline, measured, verdict);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const current = await walkTree(run, baseline.index);
+    const left = await remaining(run, baseline, current, forbidden);
+    if (left.length === 0) {
+      await restoreEmptyFolders(run, baseline, current);
+      return [];
+    }
+    await run.world.restore.restoreTree(run.repository.workTree, baseline.inventory, current, left.map((change) => change.path), (path, entry) => content(run, baseline, path, entry));
+  }
+  const left = await remaining(run, baseline, await walkTree(run, baseline.index), forbidden);
+  return left.map((change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`);
+}
+
+function forbiddenGlobs(run: Run): readonly string[] {
+  const { task } = run.record;
+  return task === undefined ? run.config.scope.default_forbidden_globs : effectiveScope(run.config, task).forbidden;
+}
+
+/** Once judged, only what came after needs another look; before that, everything is measured now. */
+async function measureForRollback(run: Run, baseline: Baseline, forbidden: readonly string[]): Promise<Measured> {
+  if (run.record.measured !== undefined && run.record.verifyRuns.length === 0) return run.record.measured;
+  const earlier = run.record.measured;
+  const measured = await measure(run, baseline, forbidden);
+  const merged: Measured = earlier?.headMovedTo === undefined ? measured : { ...measured, headMovedTo: earlier.headMovedTo };
+  if (earlier === undefined) run.record.measured = merged;
+  return merged;
+}
+
+async function remaining(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>, forbidden: readonly string[]): Promise<Change[]> {
+  const all = await differences(run, baseline, current);
+  return (await sortOut(run, baseline, all, forbidden)).judged;
+}
+
+async function content(run: Run, baseline: Baseline, path: string, entry: Entry): Promise<import('node:stream').Readable | Buffer> {
+  if (run.vault.has('tree', path)) return run.vault.bytes('tree', path);
+  const indexed = baseline.index.get(path);
+  if (indexed === undefined || baseline.unfaithful.has(path)) throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
+  return run.git.blobTo(indexed.oid);
+}
+
+async function restoreEmptyFolders(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>): Promise<void> {
+  const { created, removed } = run.world.inventory.emptyFolders(baseline.inventory, current);
+  if (created.length + removed.length === 0) return;
+  await run.world.restore.restoreTree(run.repository.workTree, baseline.inventory, current, [...created, ...removed], () => {
+    throw new Error('a folder has no content');
+  });
+}
+
+/** Keeps what the agents made: as a commit under refs/relais/rejected, with their own commits as a parent. */
+async function saveRejected(run: Run, baseline: Baseline, measured: Measured, verdict: Outcome): Promise<void> {
+  const moved = measured.headMovedTo;
+  if (measured.tree === baseline.tree && moved === undefined) return;
+  const parents = moved === undefined ? [baseline.head.commit] : [baseline.head.commit, moved];
+  const message = `relais: rejected work of ${run.id}\n\n${verdict.code}\n`;
+  const commit = await run.git.commitTree({ tree: measured.tree, parents, message, date: run.world.clock.now() });
+  const ref = `refs/relais/rejected/${run.id}`;
+  await run.git.updateRef(ref, commit, undefined, `relais: ${verdict.code}`);
+  run.record.rejectedRef = ref;
+}

@@ -1,0 +1,144 @@
+import type { AgentResult } from '../agents/agent.js';
+import type { BuilderResult, Config, Report, State, Task } from '../generated/types.js';
+import type { Change, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
+import type { TouchedPath } from '../rules/judge.js';
+import type { Git } from '../world/git.js';
+import type { Vault } from '../world/vault.js';
+import type { World } from '../world/world.js';
+
+/** How the repository stood before any agent ran: what the Judge compares with and the rollback returns to. */
+export interface Baseline {
+  readonly head: Head;
+  readonly tree: string;
+  readonly inventory: Map<string, Inventory extends ReadonlyMap<string, infer E> ? E : never>;
+  readonly metadata: Inventory;
+  readonly refs: RefMap;
+  readonly index: ReadonlyMap<string, IndexEntry>;
+  /** Tracked paths whose bytes git could not give back: converted by attributes, or hidden by index flags. */
+  readonly unfaithful: ReadonlySet<string>;
+  /** Files that are protected but too large to be kept. */
+  readonly notRestorable: readonly string[];
+}
+
+/** What an agent did to the repository, by measurement. */
+export interface Measured {
+  readonly inventory: Inventory;
+  /** Judged changes: tracked, untracked, runner-owned, protected. */
+  readonly changes: readonly Change[];
+  readonly touched: readonly TouchedPath[];
+  readonly ignoredChanged: readonly string[];
+  readonly metadataChanged: readonly string[];
+  readonly refsMoved: readonly { ref: string; before?: string; after?: string }[];
+  /** Where the agent had left HEAD, when it moved. */
+  readonly headMovedTo?: string;
+  /** Base with the touched paths replaced, and what a tree can't hold. */
+  readonly tree: string;
+  readonly notInTree: readonly { path: string; why: string }[];
+}
+
+export interface VerifyRun {
+  readonly template_id: string;
+  readonly phase: 'fast' | 'slow';
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly exit_code: number;
+  readonly duration_ms: number;
+  readonly timed_out: boolean;
+}
+
+export interface CallRecord {
+  readonly role: string;
+  readonly result: AgentResult;
+  readonly countedUsd: number;
+}
+
+/** Everything learned so far; whatever stops the tick, the report is made from this. */
+export interface TickRecord {
+  task?: Task;
+  baseline?: Baseline;
+  measured?: Measured;
+  builderResult?: BuilderResult;
+  builderOutputValid?: boolean;
+  commit?: string;
+  rejectedRef?: string;
+  pendingQuestion?: string;
+  handsStarted: boolean;
+  settled: boolean;
+  readonly calls: CallRecord[];
+  readonly verifyRuns: VerifyRun[];
+  readonly verifyLog: string[];
+  readonly warnings: string[];
+  readonly leftovers: string[];
+}
+
+/** One tick under way: the World, the place, and the record. */
+export interface Run {
+  readonly world: World;
+  readonly id: string;
+  readonly startedAt: Date;
+  readonly startedMs: number;
+  readonly endsAtMs: number;
+  readonly signal: AbortSignal;
+  readonly repository: Repository;
+  readonly config: Config;
+  readonly configText: string;
+  readonly prompts: Prompts;
+  readonly git: Git;
+  readonly vault: Vault;
+  /** This repository's private folder, and this tick's own folder inside it. */
+  readonly privateDir: string;
+  readonly scratch: string;
+  /** The workspace folder that holds state and history, absolute. */
+  readonly workspace: string;
+  state: State;
+  readonly record: TickRecord;
+}
+
+/** Prompts and schemas as they stood before any agent ran; read once. */
+export interface Prompts {
+  readonly orchestratorSystem: string;
+  readonly orchestratorUser: string;
+  readonly builderSystem: string;
+  readonly builderUser: string;
+  readonly taskSchema: string;
+  readonly builderResultSchema: string;
+  readonly facts: string;
+  readonly lastReport: string;
+  readonly blocked: string;
+}
+
+export interface Ending {
+  readonly report?: Report;
+  readonly reportMd?: string;
+}
+
+/** Milliseconds left of max_tick_seconds, never less than 1. */
+export function timeLeft(run: Run): number {
+  return Math.max(1, Math.floor(run.endsAtMs - run.world.clock.monotonicMs()));
+}
+
+/** The path of a workspace file relative to the work tree, where state lives in this work tree. */
+export function workspacePath(run: Run, name: string): string {
+  return `${run.config.workspace_dir}/${name}`;
+}
+
+/**
+ * Writes a runner-owned file and takes note of it, so that the Judge can tell the runner's own
+ * writes from an agent's.
+ */
+export async function writeOwned(run: Run, name: string, text: string): Promise<void> {
+  await run.world.files.writeAtomic(run.world.join(run.workspace, name), text);
+  const { baseline } = run.record;
+  if (baseline === undefined || run.repository.mainTree !== run.repository.workTree) return;
+  const path = workspacePath(run, name);
+  const entry = await run.world.inventory.entryAt(run.repository.workTree, path);
+  if (entry === undefined) baseline.inventory.delete(path);
+  else baseline.inventory.set(path, entry);
+  await run.vault.keep('tree', run.repository.workTree, [path], baseline.inventory);
+}
+
+/** Stores the state; the counters are on disk before whatever they count begins. */
+export async function saveState(run: Run, state: State): Promise<void> {
+  run.state = state;
+  await writeOwned(run, 'STATE.json', `${JSON.stringify(state, null, 2)}\n`);
+}

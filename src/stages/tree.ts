@@ -1,0 +1,68 @@
+import type { Change } from '../model.js';
+import { matcher } from '../rules/globs.js';
+import { isGitPath, isRunnerOwned } from '../rules/scope.js';
+import type { Baseline, Run } from './run.js';
+
+/** Larger files never enter a tree: at 80 bytes a line they are beyond any diff limit. */
+export const HUGE_BYTES = 16 * 1024 * 1024;
+
+/** Where the touched files' bytes are frozen, so that what is judged is what is committed. */
+export function frozenRoot(run: Run): string {
+  return run.world.join(run.scratch, 'frozen');
+}
+
+type Held = { path: string; mode: string; oid: string | null };
+
+/** The base tree with the touched paths replaced, from frozen bytes, converted by the attributes that stood before. */
+export async function buildMeasuredTree(
+  run: Run,
+  baseline: Baseline,
+  changes: readonly Change[],
+  forbiddenGlobs: readonly string[],
+): Promise<{ tree: string; notInTree: { path: string; why: string }[] }> {
+  const owned = isRunnerOwned(run.config);
+  const forbidden = matcher(forbiddenGlobs, { twins: true });
+  const notInTree: { path: string; why: string }[] = [];
+  const held: Held[] = [];
+  const toStore: Change[] = [];
+  for (const change of changes) {
+    const { path, after } = change;
+    const tracked = baseline.index.has(path);
+    if (owned(path)) continue;
+    if (isGitPath(path)) notInTree.push({ path, why: 'a git folder' });
+    else if (!tracked && forbidden(path) !== undefined) notInTree.push({ path, why: 'matches a forbidden glob; its content stays out of git' });
+    else if (after === undefined || after.kind === 'dir') {
+      if (tracked) held.push({ path, mode: '000000', oid: null });
+    } else if (after.kind === 'link') held.push({ path, mode: '120000', oid: await run.git.storeBytes(run.world.inventory.targetBytes(after)) });
+    else if (after.kind !== 'file') notInTree.push({ path, why: `a ${after.kind}` });
+    else if (after.size > HUGE_BYTES) notInTree.push({ path, why: `${after.size} bytes` });
+    else toStore.push(change);
+  }
+  held.push(...(await storeFrozen(run, baseline, toStore)));
+  const tree = held.length === 0 ? baseline.tree : await run.git.buildTree(baseline.head.commit, held, run.world.join(run.scratch, 'index'));
+  return { tree, notInTree };
+}
+
+async function storeFrozen(run: Run, baseline: Baseline, changes: readonly Change[]): Promise<Held[]> {
+  if (changes.length === 0) return [];
+  const root = frozenRoot(run);
+  await run.world.files.removeTree(root);
+  await run.world.restore.freeze(run.repository.workTree, changes.map((change) => change.path), root);
+  // A touched attributes file must not decide how the others are converted: stored raw, then replaced by the old one.
+  const isRule = (path: string): boolean => /(^|\/)\.gitattributes$/.test(path);
+  const oids = new Map<string, string>();
+  for (const { path } of changes.filter((change) => isRule(change.path))) {
+    oids.set(path, await run.git.storeBytes(await run.world.files.readBytes(run.world.inventory.absolute(root, path))));
+    await run.world.files.removeFile(run.world.inventory.absolute(root, path));
+  }
+  for (const [path, entry] of baseline.inventory) {
+    if (entry.kind === 'file' && isRule(path)) await run.vault.copyTo('tree', path, run.world.join(root, path));
+  }
+  const plain = changes.filter((change) => !isRule(change.path)).map((change) => change.path);
+  for (const [path, oid] of await run.git.storeFiles(root, plain)) oids.set(path, oid);
+  return changes.map(({ path, after }) => {
+    const oid = oids.get(path);
+    if (oid === undefined) throw new Error(`git did not store ${path}`);
+    return { path, mode: after !== undefined && (after.mode & 0o100) !== 0 ? '100755' : '100644', oid };
+  });
+}

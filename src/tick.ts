@@ -1,0 +1,93 @@
+import type { Config, Task } from './generated/types.js';
+import type { Repository } from './model.js';
+import { isOutcome, outcome, type Outcome } from './outcome.js';
+import { takeBaseline } from './stages/baseline.js';
+import { build } from './stages/build.js';
+import { openJournal, writePhase } from './stages/journal.js';
+import { judge } from './stages/judge.js';
+import { lockTick } from './stages/lock.js';
+import { openRun } from './stages/open.js';
+import { orchestrate } from './stages/orchestrate.js';
+import { locate, type Place } from './stages/place.js';
+import { decidePreflight, gatherPreflight } from './stages/preflight.js';
+import { protectTask } from './stages/protect.js';
+import { finish, refuse, type Ended } from './stages/report.js';
+import type { Baseline, Run } from './stages/run.js';
+import { settle } from './stages/settle.js';
+import { interrupted, resolvePrograms, verify, type Programs } from './stages/verify.js';
+import type { World } from './world/world.js';
+
+/**
+ * One tick: LOCK → PREFLIGHT → ORCHESTRATE → BUILD → JUDGE → VERIFY → SETTLE → REPORT → END.
+ * Each step returns its value or an outcome, and an outcome ends the tick.
+ */
+export async function tick(world: World): Promise<Ended> {
+  const begun = { id: world.newRunId(), startedAt: world.clock.now(), startedMs: world.clock.monotonicMs() };
+  const place = await locate(world);
+  const lock = await lockTick(world, place, begun);
+  try {
+    world.say('PREFLIGHT', 'checking that it is safe and affordable to start');
+    const facts = await gatherPreflight(world, place, lock.fact);
+    const blocked = decidePreflight(facts);
+    if (blocked !== undefined || !isReady(place)) return await refuse(world, place, begun, blocked ?? outcome('BLOCKED_MISSING_CONFIG', ['no config']));
+    const deadline = world.deadline(place.config.runner.max_tick_seconds * 1000);
+    try {
+      const run = await openRun(world, place, { ...begun, signal: deadline.signal, endsAtMs: deadline.endsAtMs });
+      return await finish(run, await started(run));
+    } finally {
+      deadline.clear();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+/** From the first agent call on: whatever happens, the repository is settled and the verdict typed. */
+async function started(run: Run): Promise<Outcome> {
+  run.world.say('BASELINE', 'recording how everything stands');
+  const baseline = await takeBaseline(run);
+  run.record.baseline = baseline;
+  await openJournal(run, baseline);
+  const programs = await resolvePrograms(run);
+  const verdict = await attempt(run, baseline, programs).catch((error: unknown) => unexpected(run, error));
+  if (!run.record.handsStarted) return verdict;
+  return settle(run, run.record.task, baseline, verdict);
+}
+
+/** Everything that must be rolled back unless it ends in SUCCESS. */
+async function attempt(run: Run, baseline: Baseline, programs: Programs): Promise<Outcome> {
+  run.world.say('ORCHESTRATE', 'asking the Brain for one task');
+  const task = await orchestrate(run, baseline);
+  if (run.signal.aborted) return interrupted(run);
+  if (isOutcome(task)) return task;
+  return hands(run, task, baseline, programs);
+}
+
+async function hands(run: Run, task: Task, baseline: Baseline, programs: Programs): Promise<Outcome> {
+  await protectTask(run, task, baseline);
+  run.record.handsStarted = true;
+  await writePhase(run, 'build');
+  run.world.say('BUILD', task.builder.mode === 'patch' ? 'applying the patch' : 'the Hands are at work');
+  const built = await build(run, task);
+  if (run.signal.aborted) return interrupted(run);
+  await writePhase(run, 'judge');
+  run.world.say('JUDGE', 'measuring what was touched');
+  const judged = await judge(run, task, baseline);
+  // A3 comes before A4, but output that is merely invalid gives way to what the Judge finds.
+  if (built !== undefined && built.code !== 'STOP_BUILDER_OUTPUT_INVALID') return built;
+  if (judged !== undefined) return judged;
+  if (built !== undefined) return built;
+  await writePhase(run, 'verify');
+  return (await verify(run, task, baseline, programs)) ?? outcome('SUCCESS', []);
+}
+
+function unexpected(run: Run, error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : String(error);
+  run.record.warnings.push(`internal: ${error instanceof Error ? (error.stack ?? message) : message}`);
+  return outcome('STOP_INTERRUPTED', [message]);
+}
+
+function isReady(place: Place): place is Place & { repository: Repository; config: Config } {
+  return place.repository !== undefined && place.config !== undefined;
+}
+

@@ -1,0 +1,184 @@
+import { readFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Head, IndexEntry, Repository } from '../model.js';
+import { exists } from './files.js';
+import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from './gitCall.js';
+import * as read from './gitRead.js';
+import * as write from './gitWrite.js';
+import { absolute, decodePath, splitZ } from './paths.js';
+
+const CONVERTING = ['filter', 'ident', 'working-tree-encoding'];
+const KEPT_KEYS = /^(?:core\.(?:excludesfile|attributesfile|autocrlf|eol)|safe\.directory|filter\..+\.(?:clean|smudge|process|required))$/;
+
+export type Found = { readonly found: 'yes'; readonly repository: Repository } | { readonly found: 'no'; readonly why: string };
+
+/** One repository's questions and verbs, each a single hardened git call or few. */
+export interface Git {
+  status(): Promise<{ path: string; xy: string }[]>;
+  operationInProgress(): Promise<string[]>;
+  head(): Promise<Head | undefined>;
+  treeOf(commit: string): Promise<string>;
+  refExists(ref: string): Promise<boolean>;
+  indexEntries(): Promise<Map<string, IndexEntry>>;
+  /** Tracked paths whose bytes in the work tree may differ from their blob's. */
+  convertedPaths(paths: readonly string[], size: (path: string) => number, entries: ReadonlyMap<string, IndexEntry>): Promise<Set<string>>;
+  ignored(paths: readonly string[], ruleRoot: string): Promise<Set<string>>;
+  storeFiles(root: string, paths: readonly string[]): Promise<Map<string, string>>;
+  storeBytes(bytes: Buffer): Promise<string>;
+  buildTree(base: string, changes: readonly write.TreeChange[], indexFile: string): Promise<string>;
+  numstat(from: string, to: string): Promise<Map<string, { added: number; deleted: number }>>;
+  patch(from: string, to: string, file: string, maxBytes: number): Promise<{ cut: boolean }>;
+  commitTree(commit: { tree: string; parents: readonly string[]; message: string; date: Date }): Promise<string>;
+  /** With `old` undefined the ref is set wherever it stood; otherwise false when it stands elsewhere. */
+  updateRef(ref: string, to: string, old: string | undefined, reason: string): Promise<boolean>;
+  blobTo(oid: string): Promise<Readable>;
+  blobs(oids: readonly string[]): AsyncGenerator<{ oid: string; bytes: Buffer }>;
+  /** Brings the user's index from one tree to the other where they differ. */
+  stageTouched(from: string, to: string): Promise<void>;
+  applyPatch(patch: string, options: { check: boolean }): Promise<{ ok: boolean; stderr: string }>;
+  recentCommits(count: number): Promise<string[]>;
+  version(): Promise<string>;
+}
+
+/** Finds the repository around a folder, and where its parts are. */
+export async function openRepository(cwd: string): Promise<Found> {
+  const answer = await plainGit(cwd, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir', '--show-object-format']);
+  if (answer.exitCode !== 0) return { found: 'no', why: answer.stderr.trim().split('\n')[0] || `git rev-parse ended with ${answer.exitCode}` };
+  const [workTree, gitDir, commonDir, objectFormat, ...rest] = decodePath(answer.stdout).replace(/\n$/, '').split('\n');
+  // With the u flag only lone surrogates match: bytes that were not UTF-8.
+  const odd = rest.length > 0 || [workTree, gitDir, commonDir].some((part) => /[\uD800-\uDFFF]/u.test(part ?? ''));
+  if (odd || !workTree || !gitDir || !commonDir) return { found: 'no', why: 'its path holds a line break or is not UTF-8' };
+  if (objectFormat !== 'sha1' && objectFormat !== 'sha256') return { found: 'no', why: `unknown object format ${objectFormat ?? ''}` };
+  const mainTree = gitDir === commonDir ? workTree : ((await firstTree(workTree)) ?? workTree);
+  return { found: 'yes', repository: { workTree, gitDir, commonDir, mainTree, objectFormat } };
+}
+
+/** Reads what hardened calls need of the user's configuration; to be called before the Hands. */
+export async function readSettings(cwd: string): Promise<GitSettings> {
+  const args = ['config', '--list', '-z', '--includes'];
+  const answer = await plainGit(cwd, args);
+  if (answer.exitCode !== 0) throw new GitError(args, answer.exitCode, answer.stderr);
+  const last = new Map<string, string>();
+  const kept: [string, string][] = [];
+  for (const record of splitZ(answer.stdout)) {
+    const at = record.indexOf('\n');
+    // A key without "=" means true.
+    const [key, value] = at < 0 ? [record, 'true'] : [record.slice(0, at), record.slice(at + 1)];
+    last.set(key, value);
+    if (KEPT_KEYS.test(key)) kept.push([key, value]);
+  }
+  // Calls are made from other folders, too.
+  const settled = (key: string, value: string): string => (/file$/.test(key) && /^[^/~%]/.test(value) ? path.resolve(cwd, value) : value);
+  // Several values only mean something for safe.directory; elsewhere the last one holds.
+  const config = kept.filter(([key, value]) => key === 'safe.directory' || last.get(key) === value).map(([key, value]) => [key, settled(key, value)] as const);
+  return { name: last.get('user.name') || 'Relais', email: last.get('user.email') || 'relais@localhost', config };
+}
+
+/** Every git verb the runner uses on one repository, hardened against what the repository may say. */
+export function createGit(repository: Repository, settings: GitSettings): Git {
+  const git = hardenedGit(repository, settings);
+  return {
+    status: () => read.status(git),
+    operationInProgress: () => read.operationInProgress(repository),
+    head: () => read.head(git),
+    treeOf: (commit) => read.treeOf(git, commit),
+    refExists: async (ref) => (await read.resolve(git, ref)) !== undefined,
+    indexEntries: () => read.indexEntries(git),
+    convertedPaths: (paths, size, entries) => convertedPaths(git, repository, settings, { paths, size, entries }),
+    ignored: (paths, ruleRoot) => read.ignored(git, paths, ruleRoot),
+    storeFiles: (root, paths) => write.storeFiles(git, root, paths),
+    storeBytes: (bytes) => write.storeBytes(git, bytes),
+    buildTree: (base, changes, indexFile) => write.buildTree(git, base, changes, indexFile),
+    numstat: (from, to) => read.numstat(git, from, to),
+    patch: (from, to, file, maxBytes) => write.patch(git, [from, to], file, maxBytes),
+    commitTree: (commit) => write.commitTree(git, commit),
+    updateRef: (ref, to, old, reason) => write.updateRef(git, ref, { to, from: old }, reason),
+    blobTo: async (oid) => read.blobTo(git, oid),
+    blobs: (oids) => read.blobs(git, oids),
+    stageTouched: (from, to) => write.stageTouched(git, from, to),
+    applyPatch: (patch, options) => write.applyPatch(git, patch, options),
+    recentCommits: async (count) => {
+      const log = await (await porcelain(git)).raw('log', `--max-count=${count}`, '--no-show-signature', '--format=%h %ad %s', '--date=short');
+      return log.split('\n').filter((entry) => entry !== '');
+    },
+    version: async () => (await porcelain(git)).raw('version').then((text) => text.trim().replace(/^git version /, '')),
+  };
+}
+
+/** simple-git on the same program and environment; its guards would refuse the very settings that harden the call. */
+async function porcelain(git: GitCall): Promise<import('simple-git').SimpleGit> {
+  const { simpleGit } = await import('simple-git');
+  const unsafe = {
+    allowUnsafeCustomBinary: true,
+    allowUnsafeConfigEnvCount: true,
+    allowUnsafeConfigPaths: true,
+    allowUnsafeHooksPath: true,
+    allowUnsafeFsMonitor: true,
+    allowUnsafePager: true,
+    allowUnsafeEditor: true,
+    allowUnsafeAskPass: true,
+    allowUnsafeSshCommand: true,
+    allowUnsafeCredentialHelper: true,
+    allowUnsafeProtocolOverride: true,
+    allowUnsafeFilter: true,
+  };
+  return simpleGit({ baseDir: git.workTree, binary: git.program, allowEnvironment: Object.keys(git.env), unsafe }).env({ ...git.env });
+}
+
+interface Question {
+  readonly paths: readonly string[];
+  readonly size: (path: string) => number;
+  readonly entries: ReadonlyMap<string, IndexEntry>;
+}
+
+async function convertedPaths(git: GitCall, repository: Repository, settings: GitSettings, { paths, size, entries }: Question): Promise<Set<string>> {
+  const rules = await attributeRules(repository, settings, entries);
+  const autocrlf = settings.config.some(([key, value]) => key === 'core.autocrlf' && value !== 'false');
+  if (paths.length === 0 || (rules.length === 0 && !autocrlf)) return new Set();
+  // Asked only where some rule mentions such an attribute at all: the answer is long.
+  const mentioned = CONVERTING.filter((name) => rules.some((text) => text.includes(name)));
+  const converted = mentioned.length === 0 ? new Set<string>() : await read.withAttributes(git, paths, mentioned);
+  const sizes = await read.blobSizes(git, paths.flatMap((file) => entries.get(file)?.oid ?? []));
+  for (const file of paths) {
+    // Converted line ends always change the size.
+    if (sizes.get(entries.get(file)?.oid ?? '') !== size(file)) converted.add(file);
+  }
+  return converted;
+}
+
+/** The texts of all attributes files that count: in the tree, the repository's own, the user's, the system's. */
+async function attributeRules(repository: Repository, settings: GitSettings, entries: ReadonlyMap<string, IndexEntry>): Promise<string[]> {
+  const home = process.env['XDG_CONFIG_HOME'] || path.join(process.env['HOME'] || os.homedir(), '.config');
+  const configured = settings.config.findLast(([key]) => key === 'core.attributesfile')?.[1];
+  const users = configured ? configured.replace(/^~(?=\/)/, process.env['HOME'] || os.homedir()) : path.join(home, 'git', 'attributes');
+  const files: (string | Buffer)[] = [path.join(repository.commonDir, 'info', 'attributes'), path.resolve(repository.workTree, users), '/etc/gitattributes'];
+  for (const file of entries.keys()) {
+    if (file === '.gitattributes' || file.endsWith('/.gitattributes')) files.push(absolute(repository.workTree, file));
+  }
+  const texts = await Promise.all(files.map(ruleText));
+  return texts.filter((text) => text !== undefined);
+}
+
+async function ruleText(file: string | Buffer): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'latin1');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Not there, or a folder or dangling link: git reads no rules from it either.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP') return undefined;
+    throw error;
+  }
+}
+
+/** The main work tree, as git lists it first; undefined where it is bare or gone. */
+async function firstTree(cwd: string): Promise<string | undefined> {
+  const answer = await plainGit(cwd, ['worktree', 'list', '--porcelain', '-z']);
+  if (answer.exitCode !== 0) throw new GitError(['worktree', 'list'], answer.exitCode, answer.stderr);
+  const records = splitZ(answer.stdout);
+  const first = records.slice(0, records.indexOf(''));
+  const tree = first.find((record) => record.startsWith('worktree '))?.slice('worktree '.length);
+  if (tree === undefined || first.includes('bare')) return undefined;
+  return (await exists(tree)) ? tree : undefined;
+}

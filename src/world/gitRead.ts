@@ -1,0 +1,189 @@
+import { lstat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Head, IndexEntry, Repository } from '../model.js';
+import { GitError, joinZ, type GitCall } from './gitCall.js';
+import { decodePath, pathBytes, splitZ } from './paths.js';
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  MERGE_HEAD: 'a merge',
+  CHERRY_PICK_HEAD: 'a cherry-pick',
+  REVERT_HEAD: 'a revert',
+  BISECT_LOG: 'a bisect',
+  'rebase-merge': 'a rebase',
+  'rebase-apply': 'a rebase or am',
+  sequencer: 'a sequence of picks or reverts',
+};
+
+/** Changed and untracked paths, every file named, renames as two changes. */
+export async function status(git: GitCall): Promise<{ path: string; xy: string }[]> {
+  // -uall names every file in a new folder; dirty: git must not start itself inside a submodule.
+  const args = ['status', '--porcelain=v2', '-z', '-uall', '--no-renames', '--ignore-submodules=dirty'];
+  return splitZ((await git(args)).stdout).map((record) => {
+    if (record.startsWith('? ')) return { path: record.slice(2), xy: '??' };
+    // "1 XY sub mH mI mW hH hI path" and "u XY sub m1 m2 m3 mW h1 h2 h3 path": a path may hold blanks.
+    const fields = record.startsWith('1 ') ? 8 : record.startsWith('u ') ? 10 : undefined;
+    if (fields === undefined) throw new GitError(args, 0, `a record nobody knows: ${record.slice(0, 80)}`);
+    return { path: record.split(' ').slice(fields).join(' '), xy: record.slice(2, 4) };
+  });
+}
+
+/** Which operations (merge, rebase, bisect …) are half done in this work tree. */
+export async function operationInProgress(repository: Repository): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    if (await isThere(path.join(repository.gitDir, name))) found.push(operation);
+  }
+  return found;
+}
+
+/** HEAD's branch and commit; undefined while there is no commit. */
+export async function head(git: GitCall): Promise<Head | undefined> {
+  const [symbolic, commit] = await Promise.all([
+    git(['symbolic-ref', '--quiet', 'HEAD'], { answers: [1] }),
+    git(['rev-parse', '--quiet', '--verify', '--end-of-options', 'HEAD^{commit}'], { answers: [1] }),
+  ]);
+  if (commit.exitCode !== 0) return undefined;
+  const ref = line(symbolic.stdout);
+  return { ...(ref !== '' && { ref }), commit: line(commit.stdout) };
+}
+
+/** The object a name stands for; undefined when there is none. */
+export async function resolve(git: GitCall, name: string): Promise<string | undefined> {
+  const answer = await git(['rev-parse', '--quiet', '--verify', '--end-of-options', name], { answers: [1] });
+  return answer.exitCode === 0 ? line(answer.stdout) : undefined;
+}
+
+/** The tree of a commit. */
+export async function treeOf(git: GitCall, commit: string): Promise<string> {
+  const tree = await resolve(git, `${commit}^{tree}`);
+  if (tree === undefined) throw new GitError(['rev-parse', `${commit}^{tree}`], 1, 'there is no such tree');
+  return tree;
+}
+
+/** The user's index, by path. */
+export async function indexEntries(git: GitCall): Promise<Map<string, IndexEntry>> {
+  // -v: the letter before the mode is lower case for assume-unchanged, S for skip-worktree.
+  const { stdout } = await git(['ls-files', '--stage', '-v', '-z']);
+  const entries = new Map<string, IndexEntry>();
+  for (const record of splitZ(stdout)) {
+    const tab = record.indexOf('\t');
+    const [letter = '', mode = '', oid = ''] = record.slice(0, tab).split(' ');
+    entries.set(record.slice(tab + 1), { mode, oid, flagged: letter === 'S' || letter !== letter.toUpperCase() });
+  }
+  return entries;
+}
+
+/** Those of the paths that the ignore rules found under ruleRoot (and the user's own) ignore, tracked or not. */
+export async function ignored(git: GitCall, paths: readonly string[], ruleRoot: string): Promise<Set<string>> {
+  if (paths.length === 0) return new Set();
+  // Exit 1: none of them is ignored.
+  const options = { stdin: joinZ(paths), workTree: ruleRoot, answers: [1] };
+  return new Set(splitZ((await git(['check-ignore', '--no-index', '-z', '--stdin'], options)).stdout));
+}
+
+/** Lines added and deleted per path between two trees; a file git calls binary is counted as text. */
+export async function numstat(git: GitCall, from: string, to: string): Promise<Map<string, { added: number; deleted: number }>> {
+  const args = ['diff-tree', '-r', '-z', '--numstat', '--text', '--no-renames', '--no-ext-diff', '--no-textconv', from, to];
+  const counts = new Map<string, { added: number; deleted: number }>();
+  for (const record of splitZ((await git(args)).stdout)) {
+    const match = /^(\d+)\t(\d+)\t/.exec(record);
+    if (!match) throw new GitError(args, 0, `a record nobody knows: ${record.slice(0, 80)}`);
+    counts.set(record.slice(match[0].length), { added: Number(match[1]), deleted: Number(match[2]) });
+  }
+  return counts;
+}
+
+/** The differing paths of two trees with their mode and blob in the second; oid null where it is gone. */
+export async function treeChanges(git: GitCall, from: string, to: string): Promise<{ path: string; mode: string; oid: string | null }[]> {
+  const { stdout } = await git(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]);
+  const records = splitZ(stdout);
+  const changes: { path: string; mode: string; oid: string | null }[] = [];
+  for (let at = 0; at + 1 < records.length; at += 2) {
+    const [, mode = '', , oid = '', letter] = (records[at] ?? '').split(' ');
+    changes.push({ path: records[at + 1] ?? '', mode, oid: letter === 'D' ? null : oid });
+  }
+  return changes;
+}
+
+/** The content of one object as a stream that fails when git does. */
+export function blobTo(git: GitCall, oid: string): Readable {
+  return git.stream(['cat-file', 'blob', oid]);
+}
+
+/** The contents of many objects, one after the other, in the order asked for. */
+export async function* blobs(git: GitCall, oids: readonly string[]): AsyncGenerator<{ oid: string; bytes: Buffer }> {
+  if (oids.length === 0) return;
+  let pending: Buffer = Buffer.alloc(0);
+  let size: number | undefined;
+  let at = 0;
+  for await (const chunk of git.stream(['cat-file', '--batch'], `${oids.join('\n')}\n`)) {
+    pending = pending.length === 0 ? (chunk as Buffer) : Buffer.concat([pending, chunk as Buffer]);
+    for (;;) {
+      const oid = oids[at];
+      if (oid === undefined) break;
+      if (size === undefined) {
+        const end = pending.indexOf(10);
+        if (end < 0) break;
+        const header = pending.toString('latin1', 0, end);
+        const match = / blob (\d+)$/.exec(header);
+        if (!match) throw new GitError(['cat-file', '--batch'], 0, header);
+        size = Number(match[1]);
+        pending = pending.subarray(end + 1);
+      }
+      if (pending.length <= size) break;
+      yield { oid, bytes: Buffer.from(pending.subarray(0, size)) };
+      pending = pending.subarray(size + 1);
+      size = undefined;
+      at += 1;
+    }
+  }
+  if (at < oids.length) throw new GitError(['cat-file', '--batch'], 0, `${oids.length - at} objects were not answered`);
+}
+
+/** The size of every object asked for, by its id. */
+export async function blobSizes(git: GitCall, oids: readonly string[]): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  const { stdout } = await git(['cat-file', '--batch-check=%(objectname) %(objectsize)'], { stdin: `${[...new Set(oids)].join('\n')}\n` });
+  for (const answer of stdout.toString('latin1').trimEnd().split('\n')) {
+    const [oid = '', size = ''] = answer.split(' ');
+    if (/^\d+$/.test(size)) sizes.set(oid, Number(size));
+  }
+  return sizes;
+}
+
+/** Those of the paths for which one of the attributes is set to something that changes bytes. */
+export async function withAttributes(git: GitCall, paths: readonly string[], attributes: readonly string[]): Promise<Set<string>> {
+  const { stdout } = await git(['check-attr', '-z', '--stdin', ...attributes], { stdin: joinZ(paths) });
+  const fields = splitZ(stdout);
+  const found = new Set<string>();
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    if (!['unspecified', 'unset'].includes(fields[at + 2] ?? '')) found.add(fields[at] ?? '');
+  }
+  return found;
+}
+
+/** The one line git printed, without its line end. */
+export function line(stdout: Buffer): string {
+  return decodePath(stdout).replace(/\n$/, '');
+}
+
+/** A path quoted the way git reads it back from a line. */
+export function quoted(file: string): string {
+  let text = '"';
+  for (const byte of pathBytes(file)) {
+    const plain = byte >= 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c;
+    text += plain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
+  }
+  return `${text}"`;
+}
+
+async function isThere(file: string): Promise<boolean> {
+  try {
+    await lstat(file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}

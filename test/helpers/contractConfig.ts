@@ -1,0 +1,91 @@
+/** The config the contract gives as its example: none of the keys that were added later. */
+export function contractConfig(): Record<string, any> {
+  return {
+    version: '1.0',
+    product_name: 'relais',
+    workspace_dir: 'relais',
+    runner: {
+      require_git: true,
+      max_tick_seconds: 900,
+      lockfile: 'relais/lock.json',
+      runner_owned_globs: ['relais/STATE.json', 'relais/history/**', 'relais/schemas/**', 'relais/prompts/**'],
+      crash_cleanup: { delete_tmp_glob: 'relais/*.tmp', validate_runner_json_files: true },
+      render_report_md: { enabled: true, max_chars: 6000 },
+    },
+    claude_code_cli: { command: 'claude', output_format: 'json', no_session_persistence: true },
+    models: {
+      orchestrator_model: 'opus',
+      orchestrator_fallback_model: 'sonnet',
+      builder_model: 'sonnet',
+      builder_fallback_model: 'haiku',
+    },
+    orchestrator: {
+      max_turns: 1,
+      permission_mode: 'plan',
+      allowed_tools: '',
+      system_prompt_file: 'relais/prompts/orchestrator.system.txt',
+      user_prompt_file: 'relais/prompts/orchestrator.user.txt',
+      task_schema_file: 'relais/schemas/task.schema.json',
+      max_parse_retries_per_tick: 1,
+      max_budget_usd: 0.4,
+    },
+    builder: {
+      default_mode: 'claude_code',
+      allow_patch_mode: true,
+      claude_code: {
+        max_turns: 8,
+        permission_mode: 'bypassPermissions',
+        allowed_tools: 'Read,Edit,Glob,Grep,Bash',
+        system_prompt_file: 'relais/prompts/builder.system.txt',
+        user_prompt_file: 'relais/prompts/builder.user.txt',
+        builder_result_schema_file: 'relais/schemas/builder_result.schema.json',
+        max_budget_usd: 1.5,
+        strict_builder_json: false,
+      },
+      patch: { max_patch_attempts_per_milestone: 10 },
+    },
+    scope: {
+      default_allowed_globs: ['src/**', 'app/**', 'packages/**', 'tests/**', 'README.md'],
+      default_forbidden_globs: ['.git/**', 'relais/**', '**/.env*', '**/*secret*', '**/*token*', '**/node_modules/**'],
+      default_allow_new_files: false,
+      default_allow_lockfile_changes: false,
+      lockfiles: ['pnpm-lock.yaml', 'package-lock.json', 'yarn.lock', 'bun.lockb'],
+    },
+    diff_limits: { default_max_files_touched: 12, default_max_lines_changed: 400 },
+    verification: {
+      execution_mode: 'argv_no_shell',
+      max_param_len: 128,
+      reject_whitespace_in_params: true,
+      reject_dotdot: true,
+      reject_metachars_regex: '[;&|$\\\\><(){}\\[\\]`\\n\\r\\t\\0]',
+      timeout_fast_seconds: 90,
+      timeout_slow_seconds: 600,
+      templates: [
+        { id: 'lint', cmd: 'pnpm', args: ['-w', 'lint'] },
+        {
+          id: 'test_filter',
+          cmd: 'pnpm',
+          args: ['-w', 'test', '--filter', '{{pkg}}'],
+          params: { pkg: { kind: 'string_token' } },
+        },
+      ],
+    },
+    budgets: {
+      per_milestone: {
+        max_ticks: 200,
+        max_orchestrator_calls: 260,
+        max_builder_calls: 200,
+        max_verify_runs: 600,
+        max_estimated_cost_usd: 80.0,
+      },
+      warn_at_fraction: 0.8,
+    },
+    history: {
+      enabled: true,
+      dir: 'relais/history',
+      max_mb: 500,
+      include_diff_patch: true,
+      include_verify_log: true,
+    },
+  };
+}

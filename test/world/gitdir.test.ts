@@ -1,0 +1,251 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Head, Inventory, Repository } from '../../src/model.js';
+import { changedRefs, keepMetadata, readHead, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir.js';
+import { openVault, type Vault } from '../../src/world/vault.js';
+
+let base: string;
+let repo: Repository;
+let head: Head;
+let vault: Vault;
+let before: Inventory;
+
+const ENV = {
+  PATH: process.env.PATH ?? '',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'T',
+  GIT_AUTHOR_EMAIL: 't@example.org',
+  GIT_COMMITTER_NAME: 'T',
+  GIT_COMMITTER_EMAIL: 't@example.org',
+  GIT_AUTHOR_DATE: '2026-01-01T00:00:00Z',
+  GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
+  TZ: 'UTC',
+  LC_ALL: 'C',
+};
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: repo.workTree, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+}
+
+const inGit = (name: string): string => path.join(repo.gitDir, name);
+
+async function record(): Promise<void> {
+  before = await walkMetadata(repo);
+  await keepMetadata(repo, before, vault);
+}
+
+async function putBack(): Promise<string[]> {
+  return (await restoreMetadata(repo, before, vault, head)).changed;
+}
+
+beforeEach(async () => {
+  base = mkdtempSync(path.join(tmpdir(), 'gitdir-'));
+  const workTree = path.join(base, 'repo');
+  mkdirSync(workTree);
+  const gitDir = path.join(workTree, '.git');
+  repo = { workTree, gitDir, commonDir: gitDir, mainTree: workTree, objectFormat: 'sha1' };
+  git('init', '-q', '-b', 'main');
+  writeFileSync(path.join(workTree, 'a'), 'a\n');
+  git('add', 'a');
+  git('commit', '-q', '-m', 'one');
+  git('branch', 'other');
+  head = { ref: 'refs/heads/main', commit: git('rev-parse', 'HEAD') };
+  vault = await openVault(path.join(base, 'vault'));
+  await record();
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+describe('walkMetadata', () => {
+  it('records what steers git, and neither objects nor logs', () => {
+    const names = [...before.keys()];
+    for (const name of ['git/HEAD', 'git/config', 'git/index', 'git/hooks', 'git/info/exclude', 'git/refs/heads/main', 'git/objects/info']) expect(names).toContain(name);
+    expect(names.filter((name) => /^git\/(logs|objects\/(?!info)|COMMIT_EDITMSG|ORIG_HEAD)/.test(name))).toEqual([]);
+  });
+
+  it('records modules without their objects, also a module that is itself named objects', async () => {
+    for (const module of ['lib', 'objects', 'group/logs']) {
+      mkdirSync(inGit(`modules/${module}/objects/ab`), { recursive: true });
+      mkdirSync(inGit(`modules/${module}/logs`));
+      for (const name of ['HEAD', 'config', 'index', 'objects/ab/cd', 'logs/HEAD']) writeFileSync(inGit(`modules/${module}/${name}`), '');
+    }
+    const names = [...(await walkMetadata(repo)).keys()].filter((name) => name.startsWith('git/modules/') && /(HEAD|config|index|cd)$/.test(name));
+    expect(names.sort()).toEqual(['lib', 'objects', 'group/logs'].flatMap((module) => [`git/modules/${module}/HEAD`, `git/modules/${module}/config`]).sort());
+  });
+
+  it('says so when the git folder is gone', async () => {
+    renameSync(repo.gitDir, path.join(base, 'elsewhere'));
+    await expect(putBack()).rejects.toThrow(/is gone/);
+    symlinkSync(path.join(base, 'elsewhere'), repo.gitDir);
+    await expect(putBack()).rejects.toThrow(/now a link/);
+  });
+});
+
+describe('restoreMetadata', () => {
+  it('finds nothing when nothing happened, twice', async () => {
+    expect(await putBack()).toEqual([]);
+    expect(await putBack()).toEqual([]);
+  });
+
+  it('puts config, hooks, excludes, attributes and alternates back and names them', async () => {
+    const config = readFileSync(inGit('config'));
+    appendFileSync(inGit('config'), '[core]\n\tfsmonitor = touch pwned\n');
+    writeFileSync(inGit('hooks/post-index-change'), '#!/bin/sh\n', { mode: 0o755 });
+    rmSync(inGit('info'), { recursive: true });
+    writeFileSync(inGit('objects/info/alternates'), '/elsewhere\n');
+    writeFileSync(inGit('config.worktree'), '');
+    expect(await putBack()).toEqual(['config', 'config.worktree', 'hooks/post-index-change', 'info/exclude', 'objects/info/alternates']);
+    expect(readFileSync(inGit('config'))).toEqual(config);
+    expect(existsSync(inGit('hooks/post-index-change'))).toBe(false);
+    expect(existsSync(inGit('info/exclude'))).toBe(true);
+    expect(await putBack()).toEqual([]);
+  });
+
+  it('never writes through a link, to a file or to a folder', async () => {
+    writeFileSync(path.join(base, 'outside'), 'mine');
+    mkdirSync(path.join(base, 'hooks'));
+    writeFileSync(path.join(base, 'hooks/x'), 'mine');
+    unlinkSync(inGit('config'));
+    symlinkSync(path.join(base, 'outside'), inGit('config'));
+    rmSync(inGit('hooks'), { recursive: true });
+    symlinkSync(path.join(base, 'hooks'), inGit('hooks'));
+    expect(await putBack()).toContain('config');
+    expect(readFileSync(path.join(base, 'outside'), 'utf8')).toBe('mine');
+    expect(readFileSync(path.join(base, 'hooks/x'), 'utf8')).toBe('mine');
+    expect(lstatSync(inGit('hooks')).isDirectory()).toBe(true);
+    expect(git('status', '--porcelain')).toBe('');
+  });
+
+  it('removes an operation in progress, locks included, and sees a mode change', async () => {
+    writeFileSync(inGit('MERGE_HEAD'), `${head.commit}\n`);
+    mkdirSync(inGit('rebase-merge'));
+    writeFileSync(inGit('index.lock'), '');
+    writeFileSync(inGit('refs/heads/main.lock'), '');
+    chmodSync(inGit('hooks'), 0o700);
+    expect(await putBack()).toEqual(['MERGE_HEAD', 'hooks']);
+    for (const name of ['MERGE_HEAD', 'rebase-merge', 'index.lock', 'refs/heads/main.lock']) expect(existsSync(inGit(name))).toBe(false);
+  });
+
+  it('takes honest work for honest: a commit moves HEAD, index and branch back without a word', async () => {
+    writeFileSync(path.join(repo.workTree, 'b'), 'b\n');
+    git('add', 'b');
+    git('commit', '-q', '-m', 'two');
+    const refs = await readRefs(repo);
+    expect(refs.get('refs/heads/main')).not.toBe(head.commit);
+    expect(await putBack()).toEqual([]);
+    expect(git('rev-parse', 'HEAD')).toBe(head.commit);
+    expect(git('status', '--porcelain')).toBe('?? b');
+  });
+
+  it('undoes a checkout and leaves other refs as they are', async () => {
+    git('checkout', '-q', '-b', 'side');
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    git('branch', '-D', 'other');
+    expect(await putBack()).toEqual([]);
+    expect(git('symbolic-ref', 'HEAD')).toBe('refs/heads/main');
+    const refs = await readRefs(repo);
+    expect(refs.has('refs/heads/side')).toBe(true);
+    expect(refs.has('refs/heads/other')).toBe(false);
+  });
+
+  it('survives packing: the own branch comes back loose, packed, or against a folder in its place', async () => {
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    git('gc', '-q');
+    expect(await putBack()).toEqual([]);
+    expect(git('rev-parse', 'main')).toBe(head.commit);
+
+    git('pack-refs', '--all', '--prune');
+    await record();
+    git('commit', '-q', '--allow-empty', '-m', 'three');
+    expect(await putBack()).toEqual([]);
+    expect(existsSync(inGit('refs/heads/main'))).toBe(false);
+    expect(git('rev-parse', 'main')).toBe(head.commit);
+
+    git('checkout', '-q', '--detach');
+    git('branch', '-D', 'main');
+    git('branch', 'main/x');
+    expect(await putBack()).toEqual([]);
+    expect(git('rev-parse', 'main')).toBe(head.commit);
+    expect(git('symbolic-ref', 'HEAD')).toBe('refs/heads/main');
+  });
+
+  it('does not follow a refs folder that became a link', async () => {
+    renameSync(inGit('refs'), path.join(base, 'refs'));
+    symlinkSync(path.join(base, 'refs'), inGit('refs'));
+    writeFileSync(path.join(base, 'refs/heads/main'), 'f'.repeat(40));
+    expect((await readRefs(repo)).has('refs/heads/main')).toBe(false);
+    await putBack();
+    expect(git('rev-parse', 'HEAD')).toBe(head.commit);
+    expect(readFileSync(path.join(base, 'refs/heads/main'), 'utf8')).toBe('f'.repeat(40));
+  });
+
+  it('refuses a vault for another object format', async () => {
+    await expect(keepMetadata({ ...repo, objectFormat: 'sha256' }, before, vault)).rejects.toThrow(/sha256/);
+  });
+});
+
+describe('a linked work tree', () => {
+  it('protects what is shared, and leaves the main work tree its HEAD and index', async () => {
+    const linked = path.join(base, 'linked');
+    git('worktree', 'add', '-q', '-b', 'feature', linked);
+    const main = repo;
+    repo = { ...repo, workTree: linked, gitDir: path.join(main.gitDir, 'worktrees/linked') };
+    head = { ref: 'refs/heads/feature', commit: head.commit };
+    await record();
+    expect([...before.keys()]).toEqual(expect.arrayContaining(['git/HEAD', 'git/gitdir', 'git/commondir', 'common/config', 'common/hooks']));
+    expect([...before.keys()].filter((name) => /^common\/(HEAD|index|worktrees\/linked)/.test(name))).toEqual([]);
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    execFileSync('git', ['checkout', '-q', 'other'], { cwd: main.workTree, env: ENV });
+    appendFileSync(path.join(main.gitDir, 'config'), '[alias]\n\tx = !true\n');
+    writeFileSync(path.join(repo.gitDir, 'config.worktree'), '');
+    expect(await putBack()).toEqual(['config', 'config.worktree']);
+    expect(git('rev-parse', 'HEAD')).toBe(head.commit);
+    expect((await readHead(main)).ref).toBe('refs/heads/other');
+  });
+});
+
+describe('refs', () => {
+  it('are read as git reads them, loose before packed', async () => {
+    git('tag', '-a', 'v1', '-m', 'v1');
+    git('pack-refs', '--all');
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    git('branch', 'new');
+    const listed = git('for-each-ref', '--format=%(refname) %(objectname)').split('\n');
+    const own = [...(await readRefs(repo))].map(([name, value]) => `${name} ${value}`).sort();
+    expect(own).toEqual(listed.sort());
+  });
+
+  it('are compared without the own branch and without those of Relais', async () => {
+    const old = await readRefs(repo);
+    git('update-ref', 'refs/relais/rejected/x', head.commit);
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    git('branch', '-D', 'other');
+    git('tag', 'v1');
+    expect(changedRefs(old, await readRefs(repo), head.ref)).toEqual([
+      { ref: 'refs/heads/other', before: head.commit },
+      { ref: 'refs/tags/v1', after: git('rev-parse', 'HEAD') },
+    ]);
+  });
+
+  it('include symbolic and damaged ones as they stand', async () => {
+    git('symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/main');
+    writeFileSync(inGit('refs/heads/empty'), '');
+    symlinkSync('main', inGit('refs/heads/link'));
+    const refs = await readRefs(repo);
+    expect(refs.get('refs/remotes/origin/HEAD')).toBe('ref: refs/remotes/origin/main');
+    expect(refs.get('refs/heads/empty')).toBe('(empty)');
+    expect(refs.get('refs/heads/link')).toBe('(link to main)');
+  });
+
+  it('tell where HEAD is', async () => {
+    expect(await readHead(repo)).toEqual({ ref: 'refs/heads/main', raw: 'ref: refs/heads/main\n' });
+    git('checkout', '-q', '--detach');
+    expect((await readHead(repo)).commit).toBe(head.commit);
+    rmSync(inGit('HEAD'));
+    execFileSync('mkfifo', [inGit('HEAD')]);
+    expect(await readHead(repo)).toEqual({ raw: '' });
+  });
+});
