@@ -4,6 +4,7 @@ import { blastLine } from '../rules/judge.js';
 import { DEMO_SCENARIO, demoConfig, DEMO_FILES, DEMO_SECRETS } from '../rehearse/demo.js';
 import { readBase } from '../rehearse/fixture.js';
 import { makeScratch, writeFiles, type Scratch } from '../rehearse/scratch.js';
+import { differences, snapshot } from '../rehearse/snapshot.js';
 import { runTick } from './run.js';
 
 type TickEnd = Awaited<ReturnType<typeof runTick>>;
@@ -17,11 +18,15 @@ export async function demoCommand(options: { readonly keep: boolean; readonly js
     say('A scratch repository with one failing test, and a scripted agent: no model, no network, no cost.\n');
     say('Tick 1: the Hands repair src/price.js, which the task allows.');
     const kept = await tick(scratch, say);
+    if (kept.outcome.verdict === 'success') say('  The change is one commit on the branch.');
     say('\nTick 2: the Hands do as asked, and also edit .env, which is forbidden and which git ignores.');
+    const before = await snapshot(scratch.repo, scratch.env);
     const stopped = await tick(scratch, say);
+    const left = differences(before, await snapshot(scratch.repo, scratch.env));
+    say(left.length === 0 ? '  Every file is back as it was, compared byte by byte; the rejected work is kept under refs/relais/rejected.' : `  Not as before: ${left.join(', ')}`);
     say(`\nrelais/REPORT.md of tick 2:\n\n${indent(await readFile(path.join(scratch.repo, 'relais', 'REPORT.md'), 'utf8'))}`);
     say(afterwards);
-    const good = kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN';
+    const good = kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN' && left.length === 0;
     if (!good) say(`The demo did not go as planned: ${kept.outcome.code}, then ${stopped.outcome.code}. Please report this.`);
     if (options.keep) say(`Kept: ${scratch.repo}`);
     if (options.json) process.stdout.write(`${JSON.stringify(summary(kept, stopped, options.keep ? scratch.repo : null))}\n`);
@@ -40,7 +45,6 @@ async function tick(scratch: Scratch, say: (text: string) => void): Promise<Tick
   say(`  ${end.outcome.verdict.toUpperCase()}  ${end.outcome.code}`);
   if (end.report !== undefined) say(`  blast radius: ${blastLine(end.report.blast_radius)}`);
   for (const line of end.outcome.evidence) say(`  because: ${line}`);
-  say(end.outcome.verdict === 'success' ? '  The change is one commit on the branch.' : '  Every file is back as it was; the rejected work is kept under refs/relais/rejected.');
   return end;
 }
 

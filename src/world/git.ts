@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Head, IndexEntry, Repository } from '../model.js';
 import { exists } from './files.js';
 import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from './gitCall.js';
+import { numstat } from './gitLines.js';
 import * as read from './gitRead.js';
 import * as write from './gitWrite.js';
 import { absolute, decodePath, splitZ } from './paths.js';
@@ -91,7 +92,7 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     storeFiles: (root, paths) => write.storeFiles(git, root, paths),
     storeBytes: (bytes) => write.storeBytes(git, bytes),
     buildTree: (base, changes, indexFile) => write.buildTree(git, base, changes, indexFile),
-    numstat: (from, to) => read.numstat(git, from, to),
+    numstat: (from, to) => numstat(git, repository, from, to),
     patch: (from, to, file, maxBytes) => write.patch(git, [from, to], file, maxBytes),
     commitTree: (commit) => write.commitTree(git, commit),
     updateRef: (ref, to, old, reason) => write.updateRef(git, ref, { to, from: old }, reason),

@@ -77,21 +77,12 @@ export async function indexEntries(git: GitCall): Promise<Map<string, IndexEntry
 /** Those of the paths that the ignore rules found under ruleRoot (and the user's own) ignore, tracked or not. */
 export async function ignored(git: GitCall, paths: readonly string[], ruleRoot: string): Promise<Set<string>> {
   if (paths.length === 0) return new Set();
+  // check-ignore refuses to take paths literally; behind "./" no name can be taken for pathspec magic.
+  const stdin = joinZ(paths.map((file) => `./${file}`));
   // Exit 1: none of them is ignored.
-  const options = { stdin: joinZ(paths), workTree: ruleRoot, answers: [1] };
-  return new Set(splitZ((await git(['check-ignore', '--no-index', '-z', '--stdin'], options)).stdout));
-}
-
-/** Lines added and deleted per path between two trees; a file git calls binary is counted as text. */
-export async function numstat(git: GitCall, from: string, to: string): Promise<Map<string, { added: number; deleted: number }>> {
-  const args = ['diff-tree', '-r', '-z', '--numstat', '--text', '--no-renames', '--no-ext-diff', '--no-textconv', from, to];
-  const counts = new Map<string, { added: number; deleted: number }>();
-  for (const record of splitZ((await git(args)).stdout)) {
-    const match = /^(\d+)\t(\d+)\t/.exec(record);
-    if (!match) throw new GitError(args, 0, `a record nobody knows: ${record.slice(0, 80)}`);
-    counts.set(record.slice(match[0].length), { added: Number(match[1]), deleted: Number(match[2]) });
-  }
-  return counts;
+  const options = { stdin, workTree: ruleRoot, env: { GIT_LITERAL_PATHSPECS: '0' }, answers: [1] };
+  const { stdout } = await git(['check-ignore', '--no-index', '-z', '--stdin'], options);
+  return new Set(splitZ(stdout).map((file) => file.slice(2)));
 }
 
 /** The differing paths of two trees with their mode and blob in the second; oid null where it is gone. */

@@ -10,22 +10,61 @@ import type { Vault } from './vault.js';
 
 export { changedRefs, readHead, readRefs } from './refs.js';
 
-const TOP_FILES = new Set(['HEAD', 'config', 'config.worktree', 'packed-refs', 'shallow', 'index', 'commondir', 'gitdir', 'SQUASH_MSG', 'AUTO_MERGE']);
-const TOP_FOLDERS = new Set(['hooks', 'info', 'refs', 'branches', 'remotes', 'rebase-merge', 'rebase-apply', 'sequencer']);
+const TOP_FILES = new Set([
+  'HEAD',
+  'config',
+  'config.worktree',
+  'packed-refs',
+  'shallow',
+  'index',
+  'commondir',
+  'gitdir',
+  'SQUASH_MSG',
+  'AUTO_MERGE',
+]);
+const TOP_FOLDERS = new Set([
+  'hooks',
+  'info',
+  'refs',
+  'branches',
+  'remotes',
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+]);
 /** What all work trees share; the rest of a shared folder belongs to the main work tree, where somebody else may be at work. */
-const SHARED = new Set(['config', 'config.worktree', 'packed-refs', 'shallow', 'hooks', 'info', 'refs', 'branches', 'remotes', 'objects', 'worktrees', 'modules']);
+const SHARED = new Set([
+  'config',
+  'config.worktree',
+  'packed-refs',
+  'shallow',
+  'hooks',
+  'info',
+  'refs',
+  'branches',
+  'remotes',
+  'objects',
+  'worktrees',
+  'modules',
+]);
 const OPERATION = /^(MERGE_|CHERRY_PICK_|REVERT_|REBASE_|BISECT_|NOTES_MERGE_)/;
 const OTHER_WORK_TREE = /^worktrees\/[^/]+(\/(config\.worktree|gitdir|commondir|hooks(\/.*)?))?$/;
 const MODULE_NOISE = /\/(index|COMMIT_EDITMSG|ORIG_HEAD|FETCH_HEAD|gc\.log|gc\.pid|[^/]*\.lock)$/;
 /** Put back, but not held against anybody: honest git commands and their automatic upkeep write them. */
-const EXEMPT = /^(HEAD|index|sharedindex\.[^/]*|index\.lock|HEAD\.lock|packed-refs\.lock|objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
+const EXEMPT =
+  /^(HEAD|index|sharedindex\.[^/]*|index\.lock|HEAD\.lock|packed-refs\.lock|objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
 /** Caches git makes again: without a copy it is enough that a changed one goes. */
 const CACHE = /^(objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
 
 type Part = 'git' | 'common';
 
 function parts(repo: Repository): [Part, string][] {
-  return repo.gitDir === repo.commonDir ? [['git', repo.gitDir]] : [['git', repo.gitDir], ['common', repo.commonDir]];
+  return repo.gitDir === repo.commonDir
+    ? [['git', repo.gitDir]]
+    : [
+        ['git', repo.gitDir],
+        ['common', repo.commonDir],
+      ];
 }
 
 /** Records git's metadata; keys begin with `git/` and, in a linked work tree, `common/`. */
@@ -33,7 +72,10 @@ export async function walkMetadata(repo: Repository): Promise<Inventory> {
   const all = new Map<string, Entry>();
   for (const [part, dir] of parts(repo)) {
     const root = await entryAt(dir, '');
-    if (root?.kind !== 'dir') throw new Error(`the git folder ${dir} is ${root === undefined ? 'gone' : `now a ${root.kind}`}; put it back by hand`);
+    if (root?.kind !== 'dir')
+      throw new Error(
+        `the git folder ${dir} is ${root === undefined ? 'gone' : `now a ${root.kind}`}; put it back by hand`,
+      );
     const startedMs = Date.now();
     const found = await walk(dir, { skip: skipper(repo, dir), prune: () => false });
     await markRacy(found, startedMs, dir, repo.objectFormat);
@@ -51,7 +93,10 @@ function skipper(repo: Repository, dir: string): (name: string) => boolean {
     if (top === 'objects') return name !== top && !/^objects\/info(\/|$)/.test(name);
     if (top === 'worktrees') return name !== top && (name === own || !OTHER_WORK_TREE.test(name));
     if (top === 'modules') return skipInModules(dir, name);
-    return name !== top || !(TOP_FILES.has(name) || OPERATION.test(name) || name.endsWith('.lock') || name.startsWith('sharedindex.'));
+    return (
+      name !== top ||
+      !(TOP_FILES.has(name) || OPERATION.test(name) || name.endsWith('.lock') || name.startsWith('sharedindex.'))
+    );
   };
 }
 
@@ -70,7 +115,11 @@ function isGitFolder(dir: string, folder: string): boolean {
 
 function within(inventory: Inventory, part: Part): Inventory {
   const prefix = `${part}/`;
-  return new Map([...inventory].filter(([name]) => name.startsWith(prefix)).map(([name, entry]) => [name.slice(prefix.length), entry]));
+  return new Map(
+    [...inventory]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, entry]) => [name.slice(prefix.length), entry]),
+  );
 }
 
 /** Other branches and tags: compared by value, never put back. */
@@ -79,13 +128,23 @@ function isRef(name: string): boolean {
 }
 
 /** Copies into the vault all metadata that would be put back by bytes. */
-export async function keepMetadata(repo: Repository, metadata: Inventory, vault: Vault): Promise<{ kept: string[]; tooLarge: string[] }> {
-  if (vault.format !== repo.objectFormat) throw new Error(`the vault was opened for ${vault.format}, the repository uses ${repo.objectFormat}`);
+export async function keepMetadata(
+  repo: Repository,
+  metadata: Inventory,
+  vault: Vault,
+): Promise<{ kept: string[]; tooLarge: string[] }> {
+  if (vault.format !== repo.objectFormat)
+    throw new Error(`the vault was opened for ${vault.format}, the repository uses ${repo.objectFormat}`);
   const kept: string[] = [];
   const tooLarge: string[] = [];
   for (const [part, dir] of parts(repo)) {
     const inside = within(metadata, part);
-    const result = await vault.keep(part, dir, [...inside.keys()].filter((name) => !isRef(name)), inside);
+    const result = await vault.keep(
+      part,
+      dir,
+      [...inside.keys()].filter((name) => !isRef(name)),
+      inside,
+    );
     kept.push(...result.kept.map((name) => `${part}/${name}`));
     tooLarge.push(...result.tooLarge.map((name) => `${part}/${name}`));
   }
@@ -96,7 +155,12 @@ export async function keepMetadata(repo: Repository, metadata: Inventory, vault:
  * Puts git's metadata back by bytes, HEAD, the index and the own branch included; other refs stay.
  * Throws where something could not be put back: no git command may run then.
  */
-export async function restoreMetadata(repo: Repository, before: Inventory, vault: Vault, head: Head): Promise<{ changed: string[] }> {
+export async function restoreMetadata(
+  repo: Repository,
+  before: Inventory,
+  vault: Vault,
+  head: Head,
+): Promise<{ changed: string[] }> {
   const now = await walkMetadata(repo);
   const changed: string[] = [];
   for (const [part, dir] of parts(repo)) {
@@ -127,7 +191,9 @@ async function restorePart({ part, dir, repo, vault }: Place, before: Inventory,
   const folders = emptyFolders(before, now);
   const empty = [...folders.created, ...folders.removed].filter((name) => !isRef(name));
   // A cache that is too large to be kept is not wanted back.
-  const wanted = new Map([...before].filter(([name, entry]) => entry.kind !== 'file' || vault.has(part, name) || !CACHE.test(name)));
+  const wanted = new Map(
+    [...before].filter(([name, entry]) => entry.kind !== 'file' || vault.has(part, name) || !CACHE.test(name)),
+  );
   const problems = await restoreTree(dir, wanted, now, [...paths, ...empty], (name) => vault.bytes(part, name));
   if (problems.length > 0) throw new Error(`git's metadata in ${dir} could not be put back: ${problems.join('; ')}`);
   return paths;

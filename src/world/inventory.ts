@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, createReadStream, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 import type { Change, Entry, Inventory, Kind, Repository } from '../model.js';
 import { absolute, decodePath, parentOf, pathBytes } from './paths.js';
 
@@ -120,7 +131,11 @@ export function targetBytes(entry: Entry): Buffer {
 }
 
 /** The git blob id of a regular file's raw bytes; never follows a link, never waits on a pipe. */
-export async function blobHash(abs: string | Buffer, size: number, format: Repository['objectFormat']): Promise<string> {
+export async function blobHash(
+  abs: string | Buffer,
+  size: number,
+  format: Repository['objectFormat'],
+): Promise<string> {
   const fd = openSync(abs, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(fd);
@@ -129,7 +144,8 @@ export async function blobHash(abs: string | Buffer, size: number, format: Repos
     let total = 0;
     if (size <= SMALL_BYTES && stats.size <= SMALL_BYTES) {
       const bytes = Buffer.allocUnsafe(stats.size + 1);
-      for (let read = -1; read !== 0 && total < bytes.length; total += read) read = readSync(fd, bytes, total, bytes.length - total, null);
+      for (let read = -1; read !== 0 && total < bytes.length; total += read)
+        read = readSync(fd, bytes, total, bytes.length - total, null);
       hash.update(bytes.subarray(0, total));
     } else {
       for await (const chunk of createReadStream('', { fd, autoClose: false, highWaterMark: SMALL_BYTES })) {
@@ -145,7 +161,12 @@ export async function blobHash(abs: string | Buffer, size: number, format: Repos
 }
 
 /** Fills `hash` for files changed so shortly before the walk that a later change could leave the same times. */
-export async function markRacy(inventory: Inventory, startedMs: number, root: string, format: Repository['objectFormat']): Promise<void> {
+export async function markRacy(
+  inventory: Inventory,
+  startedMs: number,
+  root: string,
+  format: Repository['objectFormat'],
+): Promise<void> {
   const entries = inventory as Map<string, Entry>;
   for (const [path, entry] of entries) {
     if (entry.kind !== 'file' || entry.ctimeMs <= startedMs - RACY_MS) continue;
@@ -180,7 +201,10 @@ export async function changes(
     } else if (shapeDiffers(old, now)) found.push({ path, before: old, after: now });
     else if (old.kind === 'file' && !(old.hash === undefined && sameStat(old, now))) {
       const base = old.hash ?? baseHash(path, old);
-      const hash = base === undefined || old.size !== now.size ? undefined : (now.hash ?? (await hashIfReadable(() => hashAfter(path, now))));
+      const hash =
+        base === undefined || old.size !== now.size
+          ? undefined
+          : (now.hash ?? (await hashIfReadable(() => hashAfter(path, now))));
       if (hash === undefined || hash !== base) found.push({ path, before: old, after: now });
     }
   }
@@ -194,7 +218,10 @@ export async function changes(
 
 function shapeDiffers(old: Entry, now: Entry): boolean {
   if (old.kind !== now.kind || old.mode !== now.mode || old.target !== now.target) return true;
-  if (old.kind === 'dir') return old.unreadable !== now.unreadable || old.pruned !== now.pruned || (old.pruned === true && old.ino !== now.ino);
+  if (old.kind === 'dir')
+    return (
+      old.unreadable !== now.unreadable || old.pruned !== now.pruned || (old.pruned === true && old.ino !== now.ino)
+    );
   return old.nlink !== now.nlink;
 }
 
@@ -219,7 +246,8 @@ function emptyOnlyIn(one: Inventory, other: Inventory): string[] {
   for (const [path, entry] of one) {
     if (entry.kind === 'dir' && !entry.pruned && !entry.unreadable) continue;
     if (entry.kind === 'dir') filled.add(path);
-    for (let folder = parentOf(path); folder !== '' && !filled.has(folder); folder = parentOf(folder)) filled.add(folder);
+    for (let folder = parentOf(path); folder !== '' && !filled.has(folder); folder = parentOf(folder))
+      filled.add(folder);
   }
   return missing.filter((path) => !filled.has(path)).sort();
 }

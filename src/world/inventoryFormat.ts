@@ -30,7 +30,8 @@ export function serialize(inv: Inventory): Buffer {
 /** Reads back what `serialize` wrote; anything else, a cut file too, is an error. */
 export function deserialize(buf: Buffer): Inventory {
   const parts = decodePath(buf).split('\0');
-  if (parts[0] !== HEADER || parts.at(-1) !== '' || (parts.length - 2) % FIELDS !== 0) throw new Error('not a complete inventory');
+  if (parts[0] !== HEADER || parts.at(-1) !== '' || (parts.length - 2) % FIELDS !== 0)
+    throw new Error('not a complete inventory');
   const inventory = new Map<string, Entry>();
   for (let at = 1; at < parts.length - 1; at += FIELDS) {
     const text = (field: number): string => parts[at + field] ?? '';

@@ -11,7 +11,7 @@ export function decodePath(bytes: Buffer): string {
   }
   const parts: string[] = [];
   let from = 0;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes, at);
     if (length > 0) {
       at += length;
@@ -30,7 +30,8 @@ export function decodePath(bytes: Buffer): string {
 function sequenceLength(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0;
   if (first < 0x80) return 1;
-  const length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+  const length =
+    first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
   if (length === 0 || at + length > bytes.length) return 0;
   const second = bytes[at + 1] ?? 0;
   // Overlong forms, surrogates and values beyond U+10FFFF are told by the second byte.
@@ -50,7 +51,8 @@ export function pathBytes(path: string): Buffer {
   let from = 0;
   for (const { index, 0: found } of path.matchAll(/\p{Surrogate}/gu)) {
     const code = found.charCodeAt(0);
-    if (code < 0xdc80 || code > 0xdcff) throw new Error(`a path holds the surrogate U+${code.toString(16)}, which stands for no byte`);
+    if (code < 0xdc80 || code > 0xdcff)
+      throw new Error(`a path holds the surrogate U+${code.toString(16)}, which stands for no byte`);
     parts.push(Buffer.from(path.slice(from, index)), Buffer.of(code - 0xdc00));
     from = index + 1;
   }

@@ -12,14 +12,22 @@ const MAX_PACKED = 256 * 1024 * 1024;
  * description in brackets where no ref could be read. A loose ref wins over a packed one.
  */
 export async function readRefs(repo: Repository): Promise<RefMap> {
-  if (lstatOf(repo.commonDir, 'reftable') !== undefined) throw new Error(`${repo.commonDir} keeps its refs in the reftable format, which Relais cannot read`);
+  if (lstatOf(repo.commonDir, 'reftable') !== undefined)
+    throw new Error(`${repo.commonDir} keeps its refs in the reftable format, which Relais cannot read`);
   const refs = new Map(readPacked(repo.commonDir));
   for (const dir of new Set([repo.commonDir, repo.gitDir])) {
     if (!lstatOf(dir, 'refs')?.isDirectory()) continue;
     for (const [path, entry] of await walk(`${dir}/refs`, { skip: () => false, prune: () => false })) {
       const name = `refs/${path}`;
       if (entry.kind === 'dir' ? !entry.unreadable : name.endsWith('.lock')) continue;
-      refs.set(name, entry.kind === 'link' ? `(link to ${entry.target ?? ''})` : entry.kind === 'file' ? readValue(dir, name) : `(${entry.kind})`);
+      refs.set(
+        name,
+        entry.kind === 'link'
+          ? `(link to ${entry.target ?? ''})`
+          : entry.kind === 'file'
+            ? readValue(dir, name)
+            : `(${entry.kind})`,
+      );
     }
   }
   return refs;
@@ -51,7 +59,11 @@ export async function readHead(repo: Repository): Promise<{ ref?: string; commit
 }
 
 /** Refs that were created, moved or deleted, without Relais' own and without the given one. */
-export function changedRefs(before: RefMap, after: RefMap, ownRef?: string): { ref: string; before?: string; after?: string }[] {
+export function changedRefs(
+  before: RefMap,
+  after: RefMap,
+  ownRef?: string,
+): { ref: string; before?: string; after?: string }[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   return names
     .filter((ref) => ref !== ownRef && !ref.startsWith('refs/relais/') && before.get(ref) !== after.get(ref))
@@ -67,7 +79,8 @@ export function readSmall(dir: string, path: string, maxBytes: number): string |
   try {
     fd = openSync(absolute(dir, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
     throw error;
   }
   try {

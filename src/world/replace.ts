@@ -77,12 +77,21 @@ export function makeFolder(root: string, path: string): boolean {
 }
 
 /** Puts a complete file with these bytes, this mode and this time in a path's place. */
-export async function replaceFile(root: string, path: string, wanted: Pick<Entry, 'mode' | 'mtimeMs'>, content: Readable | Buffer): Promise<void> {
+export async function replaceFile(
+  root: string,
+  path: string,
+  wanted: Pick<Entry, 'mode' | 'mtimeMs'>,
+  content: Readable | Buffer,
+): Promise<void> {
   const temp = tempBeside(path);
-  const fd = openSync(absolute(root, temp), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+  const fd = openSync(
+    absolute(root, temp),
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    0o600,
+  );
   try {
     try {
-      if (Buffer.isBuffer(content)) for (let at = 0; at < content.length; ) at += writeSync(fd, content, at);
+      if (Buffer.isBuffer(content)) for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
       else await pipeline(content, createWriteStream('', { fd, autoClose: false }));
       keepOwner(root, path, fd);
       fchmodSync(fd, wanted.mode);

@@ -1,10 +1,33 @@
-import { chmodSync, closeSync, constants, copyFileSync, createReadStream, createWriteStream, fstatSync, mkdirSync, openSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Entry, Inventory } from '../model.js';
 import { entryOf } from './inventory.js';
 import { absolute, parentOf } from './paths.js';
-import { ancestors, lstatOf, makeFolder, openUp, reachable, removeAll, replaceByHardLink, replaceFile, replaceLink } from './replace.js';
+import {
+  ancestors,
+  lstatOf,
+  makeFolder,
+  openUp,
+  reachable,
+  removeAll,
+  replaceByHardLink,
+  replaceFile,
+  replaceLink,
+} from './replace.js';
 
 interface Work {
   readonly root: string;
@@ -38,7 +61,8 @@ export async function restoreTree(
     const entry = wanted.get(path);
     if (entry !== undefined) await attempt(work, path, () => bringBack(work, path, entry));
   }
-  for (const [path, mode] of [...work.folderModes].sort(([a], [b]) => (a < b ? 1 : -1))) await attempt(work, path, () => setFolderMode(root, path, mode));
+  for (const [path, mode] of [...work.folderModes].sort(([a], [b]) => (a < b ? 1 : -1)))
+    await attempt(work, path, () => setFolderMode(root, path, mode));
   return work.problems;
 }
 
@@ -96,7 +120,8 @@ async function bringBack(work: Work, path: string, entry: Entry): Promise<void> 
     if (makeFolder(root, folder)) noteMode(work, folder, wanted.get(folder)?.mode ?? 0o755);
   }
   if (entry.kind === 'dir') {
-    if (entry.pruned && lstatOf(root, path) === undefined) throw new Error('its content was not recorded, so the folder cannot come back');
+    if (entry.pruned && lstatOf(root, path) === undefined)
+      throw new Error('its content was not recorded, so the folder cannot come back');
     makeFolder(root, path);
     noteMode(work, path, entry.mode);
   } else if (entry.kind === 'link') replaceLink(root, path, entry);
@@ -138,6 +163,11 @@ export async function freeze(root: string, paths: readonly string[], destRoot: s
 
 async function copyOpenFile(fd: number, dest: string | Buffer): Promise<void> {
   // Through /proc the open file itself is cloned, not whatever has its name by now.
-  if (process.platform === 'linux') copyFileSync(`/proc/self/fd/${fd}`, dest, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  else await pipeline(createReadStream('', { fd, autoClose: false }), createWriteStream(dest, { flags: 'wx', mode: 0o600 }));
+  if (process.platform === 'linux')
+    copyFileSync(`/proc/self/fd/${fd}`, dest, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  else
+    await pipeline(
+      createReadStream('', { fd, autoClose: false }),
+      createWriteStream(dest, { flags: 'wx', mode: 0o600 }),
+    );
 }

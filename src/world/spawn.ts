@@ -33,6 +33,7 @@ export function containment(): string {
 /** Runs a program in its own process group, and returns once it and everything it left behind are gone. */
 export async function run(request: ChildRequest): Promise<ChildEnd> {
   if (request.signal?.aborted) return notStarted(request.signal.reason === 'deadline' ? 'timed_out' : 'interrupted');
+  if ([request.program, ...request.args].some((text) => text.includes('\0'))) return notStarted('not_started', 'an argument holds a NUL byte');
   // Opened exclusively: a planted link or an older file is an error, not a target.
   const file = request.stdoutFile === undefined ? undefined : await open(request.stdoutFile, 'wx+', 0o600);
   // A nested runner's children carry the outer mark as well.

@@ -1,5 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import type { Entry, Inventory, Repository } from '../model.js';
 import { entryOf } from './inventory.js';
@@ -12,7 +26,12 @@ export type Namespace = 'tree' | 'git' | 'common';
 export interface Vault {
   readonly format: Repository['objectFormat'];
   /** Copies the files unless their fingerprint is known, and forgets copies that no longer match the inventory. */
-  keep(ns: Namespace, root: string, paths: readonly string[], inventory: Inventory): Promise<{ kept: string[]; tooLarge: string[] }>;
+  keep(
+    ns: Namespace,
+    root: string,
+    paths: readonly string[],
+    inventory: Inventory,
+  ): Promise<{ kept: string[]; tooLarge: string[] }>;
   has(ns: Namespace, path: string): boolean;
   /** The git blob id of the kept bytes. */
   hashOf(ns: Namespace, path: string): string | undefined;
@@ -35,7 +54,11 @@ interface Copy {
 type Copies = Map<string, Copy>;
 
 const NAMESPACES: readonly Namespace[] = ['tree', 'git', 'common'];
-const MAX_BYTES: Record<Namespace, number> = { tree: 16 * 1024 * 1024, git: 256 * 1024 * 1024, common: 256 * 1024 * 1024 };
+const MAX_BYTES: Record<Namespace, number> = {
+  tree: 16 * 1024 * 1024,
+  git: 256 * 1024 * 1024,
+  common: 256 * 1024 * 1024,
+};
 const RACY_MS = 2000;
 const INDEX = 'index.json';
 
@@ -77,7 +100,8 @@ function ownFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stats = lstatSync(folder);
   if (!stats.isDirectory()) throw new Error(`${folder} must be a folder, not a link or a file`);
-  if (process.getuid !== undefined && stats.uid !== process.getuid()) throw new Error(`${folder} belongs to another user`);
+  if (process.getuid !== undefined && stats.uid !== process.getuid())
+    throw new Error(`${folder} belongs to another user`);
   if ((stats.mode & 0o777) !== 0o700) chmodSync(folder, 0o700);
 }
 
@@ -92,7 +116,12 @@ interface Place {
   readonly root: string;
 }
 
-function keep(place: Place, copies: Copies, paths: readonly string[], inventory: Inventory): { kept: string[]; tooLarge: string[] } {
+function keep(
+  place: Place,
+  copies: Copies,
+  paths: readonly string[],
+  inventory: Inventory,
+): { kept: string[]; tooLarge: string[] } {
   for (const [name, copy] of copies) {
     const entry = inventory.get(name);
     if (entry?.kind !== 'file' || fingerprintOf(entry) !== copy.fingerprint) copies.delete(name);
@@ -119,7 +148,9 @@ function copyIn(place: Place, name: string, entry: Entry): Copy {
     const now = Date.now();
     const content = fstatSync(fd).isFile() ? readFileSync(fd) : undefined;
     if (content === undefined || fingerprintOf(entryOf(fstatSync(fd))) !== fingerprintOf(entry)) {
-      throw new Error(`${name} changed while the repository was being recorded; try again when nothing else writes to it`);
+      throw new Error(
+        `${name} changed while the repository was being recorded; try again when nothing else writes to it`,
+      );
     }
     const sha256 = createHash('sha256').update(content).digest('hex');
     const blob = createHash(place.format).update(`blob ${content.length}\0`).update(content).digest('hex');
@@ -151,12 +182,15 @@ function writeThenRename(file: string, content: string | Buffer): void {
 /** The bytes of a copy, proved to be those that were kept. */
 function readObject(dir: string, copy: Copy, name: string): Buffer {
   const content = readFileSync(path.join(dir, 'objects', copy.sha256));
-  if (createHash('sha256').update(content).digest('hex') !== copy.sha256) throw new Error(`the kept copy of ${name} was altered`);
+  if (createHash('sha256').update(content).digest('hex') !== copy.sha256)
+    throw new Error(`the kept copy of ${name} was altered`);
   return content;
 }
 
 function writeIndex(dir: string, format: string, copies: Record<Namespace, Copies>): void {
-  const rows = NAMESPACES.flatMap((ns) => [...copies[ns]].map(([name, copy]) => [ns, name, copy.fingerprint, copy.sha256, copy.blob, copy.racy]));
+  const rows = NAMESPACES.flatMap((ns) =>
+    [...copies[ns]].map(([name, copy]) => [ns, name, copy.fingerprint, copy.sha256, copy.blob, copy.racy]),
+  );
   writeThenRename(path.join(dir, INDEX), JSON.stringify({ version: 1, format, rows }));
 }
 
@@ -167,7 +201,8 @@ function readIndex(dir: string, format: string): Record<Namespace, Copies> {
   const index = parseIndex(file);
   if (index.format !== format) return copies;
   for (const [ns, name, fingerprint, sha256, blob, racy] of index.rows) {
-    if (!/^[0-9a-f]{64}$/.test(sha256) || copies[ns] === undefined) throw new Error(`${file} is damaged; remove ${dir} if no tick has to be recovered`);
+    if (!/^[0-9a-f]{64}$/.test(sha256) || copies[ns] === undefined)
+      throw new Error(`${file} is damaged; remove ${dir} if no tick has to be recovered`);
     copies[ns].set(name, { fingerprint, sha256, blob, racy });
   }
   return copies;

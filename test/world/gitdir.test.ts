@@ -1,10 +1,30 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Head, Inventory, Repository } from '../../src/model.js';
-import { changedRefs, keepMetadata, readHead, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir.js';
+import {
+  changedRefs,
+  keepMetadata,
+  readHead,
+  readRefs,
+  restoreMetadata,
+  walkMetadata,
+} from '../../src/world/gitdir.js';
 import { openVault, type Vault } from '../../src/world/vault.js';
 
 let base: string;
@@ -28,7 +48,12 @@ const ENV = {
 };
 
 function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: repo.workTree, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  return execFileSync('git', args, {
+    cwd: repo.workTree,
+    env: ENV,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
 }
 
 const inGit = (name: string): string => path.join(repo.gitDir, name);
@@ -62,7 +87,16 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 describe('walkMetadata', () => {
   it('records what steers git, and neither objects nor logs', () => {
     const names = [...before.keys()];
-    for (const name of ['git/HEAD', 'git/config', 'git/index', 'git/hooks', 'git/info/exclude', 'git/refs/heads/main', 'git/objects/info']) expect(names).toContain(name);
+    for (const name of [
+      'git/HEAD',
+      'git/config',
+      'git/index',
+      'git/hooks',
+      'git/info/exclude',
+      'git/refs/heads/main',
+      'git/objects/info',
+    ])
+      expect(names).toContain(name);
     expect(names.filter((name) => /^git\/(logs|objects\/(?!info)|COMMIT_EDITMSG|ORIG_HEAD)/.test(name))).toEqual([]);
   });
 
@@ -70,10 +104,17 @@ describe('walkMetadata', () => {
     for (const module of ['lib', 'objects', 'group/logs']) {
       mkdirSync(inGit(`modules/${module}/objects/ab`), { recursive: true });
       mkdirSync(inGit(`modules/${module}/logs`));
-      for (const name of ['HEAD', 'config', 'index', 'objects/ab/cd', 'logs/HEAD']) writeFileSync(inGit(`modules/${module}/${name}`), '');
+      for (const name of ['HEAD', 'config', 'index', 'objects/ab/cd', 'logs/HEAD'])
+        writeFileSync(inGit(`modules/${module}/${name}`), '');
     }
-    const names = [...(await walkMetadata(repo)).keys()].filter((name) => name.startsWith('git/modules/') && /(HEAD|config|index|cd)$/.test(name));
-    expect(names.sort()).toEqual(['lib', 'objects', 'group/logs'].flatMap((module) => [`git/modules/${module}/HEAD`, `git/modules/${module}/config`]).sort());
+    const names = [...(await walkMetadata(repo)).keys()].filter(
+      (name) => name.startsWith('git/modules/') && /(HEAD|config|index|cd)$/.test(name),
+    );
+    expect(names.sort()).toEqual(
+      ['lib', 'objects', 'group/logs']
+        .flatMap((module) => [`git/modules/${module}/HEAD`, `git/modules/${module}/config`])
+        .sort(),
+    );
   });
 
   it('says so when the git folder is gone', async () => {
@@ -97,7 +138,13 @@ describe('restoreMetadata', () => {
     rmSync(inGit('info'), { recursive: true });
     writeFileSync(inGit('objects/info/alternates'), '/elsewhere\n');
     writeFileSync(inGit('config.worktree'), '');
-    expect(await putBack()).toEqual(['config', 'config.worktree', 'hooks/post-index-change', 'info/exclude', 'objects/info/alternates']);
+    expect(await putBack()).toEqual([
+      'config',
+      'config.worktree',
+      'hooks/post-index-change',
+      'info/exclude',
+      'objects/info/alternates',
+    ]);
     expect(readFileSync(inGit('config'))).toEqual(config);
     expect(existsSync(inGit('hooks/post-index-change'))).toBe(false);
     expect(existsSync(inGit('info/exclude'))).toBe(true);
@@ -126,7 +173,8 @@ describe('restoreMetadata', () => {
     writeFileSync(inGit('refs/heads/main.lock'), '');
     chmodSync(inGit('hooks'), 0o700);
     expect(await putBack()).toEqual(['MERGE_HEAD', 'hooks']);
-    for (const name of ['MERGE_HEAD', 'rebase-merge', 'index.lock', 'refs/heads/main.lock']) expect(existsSync(inGit(name))).toBe(false);
+    for (const name of ['MERGE_HEAD', 'rebase-merge', 'index.lock', 'refs/heads/main.lock'])
+      expect(existsSync(inGit(name))).toBe(false);
   });
 
   it('takes honest work for honest: a commit moves HEAD, index and branch back without a word', async () => {
@@ -195,7 +243,9 @@ describe('a linked work tree', () => {
     repo = { ...repo, workTree: linked, gitDir: path.join(main.gitDir, 'worktrees/linked') };
     head = { ref: 'refs/heads/feature', commit: head.commit };
     await record();
-    expect([...before.keys()]).toEqual(expect.arrayContaining(['git/HEAD', 'git/gitdir', 'git/commondir', 'common/config', 'common/hooks']));
+    expect([...before.keys()]).toEqual(
+      expect.arrayContaining(['git/HEAD', 'git/gitdir', 'git/commondir', 'common/config', 'common/hooks']),
+    );
     expect([...before.keys()].filter((name) => /^common\/(HEAD|index|worktrees\/linked)/.test(name))).toEqual([]);
     git('commit', '-q', '--allow-empty', '-m', 'two');
     execFileSync('git', ['checkout', '-q', 'other'], { cwd: main.workTree, env: ENV });

@@ -1,10 +1,31 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, Inventory } from '../../src/model.js';
-import { absolute, blobHash, changes, deserialize, emptyFolders, entryAt, markRacy, serialize, targetBytes, walk } from '../../src/world/inventory.js';
+import {
+  absolute,
+  blobHash,
+  changes,
+  deserialize,
+  emptyFolders,
+  entryAt,
+  markRacy,
+  serialize,
+  targetBytes,
+  walk,
+} from '../../src/world/inventory.js';
 
 const everything = { skip: () => false, prune: () => false };
 let root: string;
@@ -25,7 +46,10 @@ async function settled(): Promise<Inventory> {
   return found;
 }
 
-async function changedPaths(before: Inventory, base: (path: string) => string | undefined = () => undefined): Promise<string[]> {
+async function changedPaths(
+  before: Inventory,
+  base: (path: string) => string | undefined = () => undefined,
+): Promise<string[]> {
   const after = await settled();
   const found = await changes(before, after, base, (name, entry) => blobHash(absolute(root, name), entry.size, 'sha1'));
   return found.map((change) => change.path).sort();
@@ -39,7 +63,16 @@ describe('walk', () => {
     symlinkSync('../outside', path.join(root, 'src/link'));
     execFileSync('mkfifo', [path.join(root, 'pipe')]);
     const found = await walk(root, everything);
-    expect([...found.keys()].sort()).toEqual(['.git', 'pipe', 'src', 'src/a.ts', 'src/link', 'vendor', 'vendor/.git', 'vendor/.git/config']);
+    expect([...found.keys()].sort()).toEqual([
+      '.git',
+      'pipe',
+      'src',
+      'src/a.ts',
+      'src/link',
+      'vendor',
+      'vendor/.git',
+      'vendor/.git/config',
+    ]);
     expect(found.get('src/link')).toMatchObject({ kind: 'link', target: '../outside' });
     expect(targetBytes(found.get('src/link') as Entry).toString()).toBe('../outside');
     expect(found.get('pipe')?.kind).toBe('fifo');
@@ -76,7 +109,9 @@ describe('blobHash', () => {
       const git = execFileSync('git', ['hash-object', '--no-filters', name], { cwd: root, encoding: 'utf8' }).trim();
       expect(await blobHash(path.join(root, name), size, 'sha1')).toBe(git);
     }
-    expect(await blobHash(path.join(root, 'small'), 6, 'sha256')).toBe('2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4');
+    expect(await blobHash(path.join(root, 'small'), 6, 'sha256')).toBe(
+      '2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4',
+    );
   });
 
   it('refuses links, pipes and folders, and does not wait', async () => {
@@ -119,7 +154,17 @@ describe('changes', () => {
     chmodSync(path.join(root, 'dir'), 0o700);
     rmSync(path.join(root, 'target'));
     symlinkSync('b', path.join(root, 'target'));
-    expect(await changedPaths(before)).toEqual(['dir', 'gone', 'hard', 'hard2', 'kind', 'mode', 'moved', 'moved2', 'target']);
+    expect(await changedPaths(before)).toEqual([
+      'dir',
+      'gone',
+      'hard',
+      'hard2',
+      'kind',
+      'mode',
+      'moved',
+      'moved2',
+      'target',
+    ]);
   });
 
   it('compares with the base hash, and counts unknown content as changed', async () => {
@@ -147,7 +192,10 @@ describe('emptyFolders', () => {
     rmSync(path.join(root, 'old'), { recursive: true });
     mkdirSync(path.join(root, 'new/deep'), { recursive: true });
     put('full/deep/x');
-    expect(emptyFolders(before, await settled())).toEqual({ created: ['new', 'new/deep'], removed: ['old', 'old/deep'] });
+    expect(emptyFolders(before, await settled())).toEqual({
+      created: ['new', 'new/deep'],
+      removed: ['old', 'old/deep'],
+    });
   });
 });
 
@@ -165,8 +213,18 @@ describe('serialize', () => {
   });
 
   it('takes 100,000 entries in about a second', () => {
-    const entry: Entry = { kind: 'file', ino: 1, nlink: 1, size: 3, mode: 0o644, mtimeMs: 1763455439123.456, ctimeMs: 1763455439123.456 };
-    const many = new Map(Array.from({ length: 100_000 }, (_, n) => [`some/folder/${n}/file.ts`, { ...entry, ino: n }] as const));
+    const entry: Entry = {
+      kind: 'file',
+      ino: 1,
+      nlink: 1,
+      size: 3,
+      mode: 0o644,
+      mtimeMs: 1763455439123.456,
+      ctimeMs: 1763455439123.456,
+    };
+    const many = new Map(
+      Array.from({ length: 100_000 }, (_, n) => [`some/folder/${n}/file.ts`, { ...entry, ino: n }] as const),
+    );
     const started = performance.now();
     expect(deserialize(serialize(many)).size).toBe(100_000);
     expect(performance.now() - started).toBeLessThan(3000);

@@ -1,4 +1,17 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +35,9 @@ const look = (): Promise<Inventory> => walk(root, { skip: () => false, prune: ()
 
 /** The same inventory as if everything in it had last changed long ago. */
 function aged(inventory: Inventory): Inventory {
-  return new Map([...inventory].map(([name, entry]): [string, Entry] => [name, { ...entry, ctimeMs: entry.ctimeMs - 10_000 }]));
+  return new Map(
+    [...inventory].map(([name, entry]): [string, Entry] => [name, { ...entry, ctimeMs: entry.ctimeMs - 10_000 }]),
+  );
 }
 
 describe('vault', () => {
@@ -30,7 +45,10 @@ describe('vault', () => {
     writeFileSync(path.join(root, '.env'), 'hello\n');
     writeFileSync(absolute(root, '\udcff'), 'odd');
     const vault = await openVault(dir);
-    expect(await vault.keep('tree', root, ['.env', '\udcff', 'none'], await look())).toEqual({ kept: ['.env', '\udcff'], tooLarge: [] });
+    expect(await vault.keep('tree', root, ['.env', '\udcff', 'none'], await look())).toEqual({
+      kept: ['.env', '\udcff'],
+      tooLarge: [],
+    });
     await vault.save();
     rmSync(root, { recursive: true });
     const again = await openVault(dir);
