@@ -9,7 +9,9 @@ const INTERNAL_ERROR = 70;
 /** Commands are loaded when they are asked for, so that --help stays quick. */
 function program(): Command {
   const cli = new Command('relais')
-    .description('A local runner for AI coding agents that believes only git, the file system and the exit codes of checks it ran itself.')
+    .description(
+      'A local runner for AI coding agents that believes only git, the file system and the exit codes of checks it ran itself.',
+    )
     .version(version(), '-V, --version')
     .showHelpAfterError('(relais --help lists the commands)')
     .showSuggestionAfterError()
@@ -25,7 +27,14 @@ function program(): Command {
     .option('--json', 'one JSON object on stdout')
     .action(async (given: { yes?: boolean; dryRun?: boolean; json?: boolean }) => {
       const { initCommand } = await import('./commands/init.js');
-      ends(await initCommand({ ...here, yes: given.yes === true, dryRun: given.dryRun === true, json: given.json === true }));
+      ends(
+        await initCommand({
+          ...here,
+          yes: given.yes === true,
+          dryRun: given.dryRun === true,
+          json: given.json === true,
+        }),
+      );
     });
   cli
     .command('run')
@@ -34,7 +43,9 @@ function program(): Command {
     .option('--quiet', 'no progress lines')
     .action(async (given: { json?: boolean; quiet?: boolean }) => {
       const { runCommand } = await import('./commands/run.js');
-      ends(await runCommand({ ...here, signal: interruption(), json: given.json === true, quiet: given.quiet === true }));
+      ends(
+        await runCommand({ ...here, signal: interruption(), json: given.json === true, quiet: given.quiet === true }),
+      );
     });
   cli
     .command('status')
@@ -53,7 +64,14 @@ function program(): Command {
     .option('--json', 'one JSON object on stdout')
     .action(async (text: string[], given: { choice?: number; json?: boolean }) => {
       const { answerCommand } = await import('./commands/answer.js');
-      ends(await answerCommand({ ...here, text: text.join(' '), ...(given.choice !== undefined && { choice: given.choice }), json: given.json === true }));
+      ends(
+        await answerCommand({
+          ...here,
+          text: text.join(' '),
+          ...(given.choice !== undefined && { choice: given.choice }),
+          json: given.json === true,
+        }),
+      );
     });
   cli
     .command('recover')
@@ -89,7 +107,10 @@ function program(): Command {
       const { fixturesCommand } = await import('./commands/fixtures.js');
       ends(await fixturesCommand(names, { json: given.json === true }));
     });
-  cli.addHelpText('after', '\nExamples:\n  relais demo\n  relais init && relais doctor && relais run\n  relais status --preflight\n  relais answer --choice 1\n\nExit codes: 0 done, 1 waiting for you, 2 STOP, 3 BLOCKED, 64 bad command line, 70 internal error, 130/143 interrupted.');
+  cli.addHelpText(
+    'after',
+    '\nExamples:\n  relais demo\n  relais init && relais doctor && relais run\n  relais status --preflight\n  relais answer --choice 1\n\nExit codes: 0 done, 1 waiting for you, 2 STOP, 3 BLOCKED, 64 bad command line, 70 internal error, 130/143 interrupted.',
+  );
   return cli;
 }
 
@@ -108,7 +129,8 @@ function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.stderr.write(`${name}: still cleaning up (ending children, rolling back, reporting)\n`);
+      if (controller.signal.aborted)
+        process.stderr.write(`${name}: still cleaning up (ending children, rolling back, reporting)\n`);
       else controller.abort(name);
     });
   }
@@ -123,7 +145,9 @@ async function main(): Promise<void> {
       process.exitCode = error.exitCode === 0 ? 0 : BAD_COMMAND_LINE;
       return;
     }
-    process.stderr.write(`relais: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nPlease report this; \`relais doctor\` may say more, \`relais recover\` puts an interrupted tick in order.\n`);
+    process.stderr.write(
+      `relais: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nPlease report this; \`relais doctor\` may say more, \`relais recover\` puts an interrupted tick in order.\n`,
+    );
     process.exitCode = INTERNAL_ERROR;
   }
 }

@@ -29,7 +29,8 @@ export async function tick(world: World): Promise<Ended> {
     world.say('PREFLIGHT', 'checking that it is safe and affordable to start');
     const facts = await gatherPreflight(world, place, lock.fact);
     const blocked = decidePreflight(facts);
-    if (blocked !== undefined || !isReady(place)) return await refuse(world, place, begun, blocked ?? outcome('BLOCKED_MISSING_CONFIG', ['no config']));
+    if (blocked !== undefined || !isReady(place))
+      return await refuse(world, place, begun, blocked ?? outcome('BLOCKED_MISSING_CONFIG', ['no config']));
     const deadline = world.deadline(place.config.runner.max_tick_seconds * 1000);
     try {
       const run = await openRun(world, place, { ...begun, signal: deadline.signal, endsAtMs: deadline.endsAtMs });
@@ -90,4 +91,3 @@ function unexpected(run: Run, error: unknown): Outcome {
 function isReady(place: Place): place is Place & { repository: Repository; config: Config } {
   return place.repository !== undefined && place.config !== undefined;
 }
-

@@ -23,9 +23,13 @@ async function writeExpectation(file: string, text: string | undefined): Promise
 }
 
 describe('a fixture keeps the contract and its own promise', () => {
-  it.concurrent.each(fixtures.map((fixture) => [fixture.name, fixture] as const))('%s', async (_name, fixture) => {
-    expect(await problemsOf(fixture)).toEqual([]);
-  }, 60_000);
+  it.concurrent.each(fixtures.map((fixture) => [fixture.name, fixture] as const))(
+    '%s',
+    async (_name, fixture) => {
+      expect(await problemsOf(fixture)).toEqual([]);
+    },
+    60_000,
+  );
 });
 
 it('every code is reached by a fixture', async () => {

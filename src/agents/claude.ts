@@ -69,7 +69,9 @@ function toolArgs(request: AgentRequest): string[] {
 
 /** The schema as the program takes it: it knows no draft but its own, and refuses a schema that names another. */
 function inlineSchema(text: string): string {
-  return JSON.stringify(JSON.parse(text), (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value));
+  return JSON.stringify(JSON.parse(text), (key, value: unknown) =>
+    key === '$schema' || key === '$id' ? undefined : value,
+  );
 }
 
 function claudeArgs(request: AgentRequest, systemPromptFile: string): string[] {
@@ -85,7 +87,9 @@ function claudeArgs(request: AgentRequest, systemPromptFile: string): string[] {
     options.permissionMode,
     ...toolArgs(request),
     // With one turn a schema can only lose the answer.
-    ...(request.outputSchema !== undefined && request.maxTurns > 1 ? ['--json-schema', inlineSchema(request.outputSchema)] : []),
+    ...(request.outputSchema !== undefined && request.maxTurns > 1
+      ? ['--json-schema', inlineSchema(request.outputSchema)]
+      : []),
     '--max-turns',
     String(request.maxTurns),
     '--max-budget-usd',
@@ -145,6 +149,13 @@ export const claude: Agent = {
     login: ['auth', 'status'],
     help: ['--help'],
     // --max-turns and the -file flags work but are not listed.
-    neededFlags: ['--tools', '--setting-sources', '--strict-mcp-config', '--permission-mode', '--session-id', '--json-schema'],
+    neededFlags: [
+      '--tools',
+      '--setting-sources',
+      '--strict-mcp-config',
+      '--permission-mode',
+      '--session-id',
+      '--json-schema',
+    ],
   },
 };

@@ -26,14 +26,21 @@ export function readClaude(
   const stderr = firstLine(end.stderr.toString('utf8'));
   const failed = (failure: FailureClass, detail: string): AgentResult => {
     const [happened, next] = FAILURE_MEANING[failure];
-    return { kind: 'failed', call, class: failure, message: `${happened}${detail === '' ? '' : `: ${detail}`} (${next})` };
+    return {
+      kind: 'failed',
+      call,
+      class: failure,
+      message: `${happened}${detail === '' ? '' : `: ${detail}`} (${next})`,
+    };
   };
   if (end.how === 'not_started') return failed('not_started', firstLine(`${who.argv[0] ?? ''} ${end.error ?? ''}`));
   if (end.how === 'interrupted') return { kind: 'interrupted', call, message: 'the call was interrupted' };
-  if (end.how === 'timed_out') return { kind: 'timed_out', call, message: `no answer within ${seconds(request.timeoutMs)}` };
+  if (end.how === 'timed_out')
+    return { kind: 'timed_out', call, message: `no answer within ${seconds(request.timeoutMs)}` };
   if (end.how === 'output_cap' || end.cut) return failed('output_cap', '');
   // 128+n by itself: the program turns a signal into an exit code.
-  if (end.how === 'signalled' || (end.exitCode > 128 && !output.result)) return failed('killed', `exit code ${end.exitCode}`);
+  if (end.how === 'signalled' || (end.exitCode > 128 && !output.result))
+    return failed('killed', `exit code ${end.exitCode}`);
   if (!output.result) {
     if (end.stdout.toString('utf8').trim() !== '') return failed('unreadable', `exit code ${end.exitCode}`);
     return end.exitCode === 0 ? failed('no_output', stderr) : failed('refused', stderr || `exit code ${end.exitCode}`);
@@ -51,14 +58,16 @@ interface ReadContext {
 function readResult(result: Json, output: Output, context: ReadContext): AgentResult {
   const { end, call, failed } = context;
   const subtype = typeof result['subtype'] === 'string' ? result['subtype'] : '';
-  if (subtype === 'error_during_execution') return { kind: 'interrupted', call, message: 'the agent program was interrupted' };
+  if (subtype === 'error_during_execution')
+    return { kind: 'interrupted', call, message: 'the agent program was interrupted' };
   if (result['is_error'] !== false || subtype !== 'success') return readError(result, output, context);
   if (end.exitCode !== 0) return failed('unknown', `it reported success with exit code ${end.exitCode}`);
   const text = result['result'];
   const structured = result['structured_output'];
   // A command of the program's own was run instead of the prompt.
   if (result['num_turns'] === 0) return failed('not_asked', typeof text === 'string' ? firstLine(text) : '');
-  if (isObject(structured)) return { kind: 'answered', call, text: typeof text === 'string' ? text : JSON.stringify(structured), structured };
+  if (isObject(structured))
+    return { kind: 'answered', call, text: typeof text === 'string' ? text : JSON.stringify(structured), structured };
   if (typeof text !== 'string') return failed('unreadable', 'the result holds no text');
   if (text.trim() === '') return failed('empty', '');
   return { kind: 'answered', call, text };
@@ -74,18 +83,34 @@ function readError(result: Json, output: Output, { request, call, failed }: Read
   const resetsAt = output.rateLimit?.['resetsAt'];
   const rejected = output.rateLimit?.['status'] === 'rejected' && (status === 429 || limit?.kind === 'quota');
   if (limit?.kind === 'quota' || (rejected && limit === undefined)) {
-    const until = rejected && typeof resetsAt === 'number' ? untilEpoch(resetsAt, now) : limit?.kind === 'quota' ? limit.until : undefined;
-    return { kind: 'limited', call, message: firstLine(text) || 'a limit of the account was reached', ...(until !== undefined && { until }) };
+    const until =
+      rejected && typeof resetsAt === 'number'
+        ? untilEpoch(resetsAt, now)
+        : limit?.kind === 'quota'
+          ? limit.until
+          : undefined;
+    return {
+      kind: 'limited',
+      call,
+      message: firstLine(text) || 'a limit of the account was reached',
+      ...(until !== undefined && { until }),
+    };
   }
   if (limit?.kind === 'throttled') return failed('throttled', firstLine(text));
   return failed(failureClass({ subtype, status, text, synthetic: output.synthetic }), firstLine(text));
 }
 
-function callFacts(end: ChildEnd, output: Output, who: { readonly agent: string; readonly argv: readonly string[] }): CallFacts {
+function callFacts(
+  end: ChildEnd,
+  output: Output,
+  who: { readonly agent: string; readonly argv: readonly string[] },
+): CallFacts {
   const result = output.result ?? {};
   const cost = result['total_cost_usd'];
   const turns = result['num_turns'];
-  const usage = isObject(result['usage']) ? Object.entries(result['usage']).filter((pair): pair is [string, number] => typeof pair[1] === 'number') : [];
+  const usage = isObject(result['usage'])
+    ? Object.entries(result['usage']).filter((pair): pair is [string, number] => typeof pair[1] === 'number')
+    : [];
   const denials = Array.isArray(result['permission_denials']) ? result['permission_denials'].filter(isObject) : [];
   const near = output.rateLimit?.['status'] === 'allowed_warning' ? output.rateLimit['utilization'] : undefined;
   return {
@@ -105,7 +130,8 @@ function readOutput(stdout: Buffer): Output {
   let output: Output = { result: undefined, version: undefined, synthetic: undefined, rateLimit: undefined };
   for (const event of events(stdout.toString('utf8'))) {
     if (event['type'] === 'result') output = { ...output, result: event };
-    if (event['type'] === 'rate_limit_event' && isObject(event['rate_limit_info'])) output = { ...output, rateLimit: event['rate_limit_info'] };
+    if (event['type'] === 'rate_limit_event' && isObject(event['rate_limit_info']))
+      output = { ...output, rateLimit: event['rate_limit_info'] };
     if (event['type'] === 'system' && event['subtype'] === 'init') {
       const version = event['claude_code_version'] ?? event['version'];
       if (typeof version === 'string') output = { ...output, version: firstLine(version) };

@@ -14,7 +14,12 @@ export function scriptedProgram(): string {
 export function createScripted(program: string = scriptedProgram(), node: string = process.execPath): Agent {
   const plan: Agent['plan'] = (request) => {
     const planned = planClaude(request);
-    return { ...planned, program: node, args: [program, ...planned.args], env: { ...planned.env, RELAIS_ROLE: request.role } };
+    return {
+      ...planned,
+      program: node,
+      args: [program, ...planned.args],
+      env: { ...planned.env, RELAIS_ROLE: request.role },
+    };
   };
   return {
     name: 'scripted',

@@ -7,7 +7,13 @@ import { createWorld } from '../world/world.js';
 const MAX_ANSWER = 4000;
 
 /** `relais answer [--choice N | text]`: records the operator's answer to the pending question, under the lock. */
-export async function answerCommand(options: { cwd: string; env: Readonly<Record<string, string | undefined>>; text?: string; choice?: number; json: boolean }): Promise<number> {
+export async function answerCommand(options: {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  text?: string;
+  choice?: number;
+  json: boolean;
+}): Promise<number> {
   const world = await createWorld(options);
   const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
   const place = await locate(world);
@@ -36,7 +42,11 @@ export async function answerCommand(options: { cwd: string; env: Readonly<Record
     if (text === undefined || text === '' || text.length > MAX_ANSWER) {
       say(`Question: ${question.prompt}`);
       question.choices.forEach((choice, index) => say(`  ${index + 1}. ${choice}`));
-      say(question.choices.length > 0 ? 'Answer with `relais answer --choice N` or `relais answer "text"`.' : `Answer with \`relais answer "text"\` (1 to ${MAX_ANSWER} characters).`);
+      say(
+        question.choices.length > 0
+          ? 'Answer with `relais answer --choice N` or `relais answer "text"`.'
+          : `Answer with \`relais answer "text"\` (1 to ${MAX_ANSWER} characters).`,
+      );
       return 64;
     }
     const { pending_question: _asked, ...rest } = state;

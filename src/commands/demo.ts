@@ -12,7 +12,11 @@ type TickEnd = Awaited<ReturnType<typeof runTick>>;
 /** Plays two ticks with a scripted agent in a scratch repository: one that is kept, one that is stopped. */
 export async function demoCommand(options: { readonly keep: boolean; readonly json: boolean }): Promise<number> {
   const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`);
-  const scratch = await makeScratch({ config: demoConfig(await readBase('config.json')), files: DEMO_FILES, scenario: DEMO_SCENARIO });
+  const scratch = await makeScratch({
+    config: demoConfig(await readBase('config.json')),
+    files: DEMO_FILES,
+    scenario: DEMO_SCENARIO,
+  });
   try {
     await writeFiles(scratch.repo, DEMO_SECRETS);
     say('A scratch repository with one failing test, and a scripted agent: no model, no network, no cost.\n');
@@ -23,13 +27,22 @@ export async function demoCommand(options: { readonly keep: boolean; readonly js
     const before = await snapshot(scratch.repo, scratch.env);
     const stopped = await tick(scratch, say);
     const left = differences(before, await snapshot(scratch.repo, scratch.env));
-    say(left.length === 0 ? '  Every file is back as it was, compared byte by byte; the rejected work is kept under refs/relais/rejected.' : `  Not as before: ${left.join(', ')}`);
-    say(`\nrelais/REPORT.md of tick 2:\n\n${indent(await readFile(path.join(scratch.repo, 'relais', 'REPORT.md'), 'utf8'))}`);
+    say(
+      left.length === 0
+        ? '  Every file is back as it was, compared byte by byte; the rejected work is kept under refs/relais/rejected.'
+        : `  Not as before: ${left.join(', ')}`,
+    );
+    say(
+      `\nrelais/REPORT.md of tick 2:\n\n${indent(await readFile(path.join(scratch.repo, 'relais', 'REPORT.md'), 'utf8'))}`,
+    );
     say(afterwards);
-    const good = kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN' && left.length === 0;
-    if (!good) say(`The demo did not go as planned: ${kept.outcome.code}, then ${stopped.outcome.code}. Please report this.`);
+    const good =
+      kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN' && left.length === 0;
+    if (!good)
+      say(`The demo did not go as planned: ${kept.outcome.code}, then ${stopped.outcome.code}. Please report this.`);
     if (options.keep) say(`Kept: ${scratch.repo}`);
-    if (options.json) process.stdout.write(`${JSON.stringify(summary(kept, stopped, options.keep ? scratch.repo : null))}\n`);
+    if (options.json)
+      process.stdout.write(`${JSON.stringify(summary(kept, stopped, options.keep ? scratch.repo : null))}\n`);
     return good ? 0 : 70;
   } finally {
     if (!options.keep) await scratch.dispose();

@@ -19,7 +19,14 @@ export async function doctorCommand(options: {
     try {
       lines.push(...(await gather()));
     } catch (error) {
-      lines.push(line(check, 'unknown', `could not be looked at: ${(error as Error).message}`, 'Clear up the reason given, then run relais doctor again.'));
+      lines.push(
+        line(
+          check,
+          'unknown',
+          `could not be looked at: ${(error as Error).message}`,
+          'Clear up the reason given, then run relais doctor again.',
+        ),
+      );
     }
   };
   await look('tools', () => toolLines(world));
@@ -46,6 +53,8 @@ function render(lines: readonly Line[], failed: number): string {
     const head = `${status.padEnd(7)}  ${check.padEnd(width)}  ${oneLine(text)}\n`;
     return remedy === undefined ? head : `${head}${' '.repeat(9)}${' '.repeat(width)}  remedy: ${oneLine(remedy)}\n`;
   });
-  const counts = (['ok', 'warning', 'failed', 'unknown'] as const).map((status) => `${lines.filter((one) => one.status === status).length} ${status}`);
+  const counts = (['ok', 'warning', 'failed', 'unknown'] as const).map(
+    (status) => `${lines.filter((one) => one.status === status).length} ${status}`,
+  );
   return `${rows.join('')}${counts.join(', ')}${failed === 0 ? '' : ': relais run will not start'}\n`;
 }

@@ -16,7 +16,14 @@ const MIB = 1024 * 1024;
 /** Node, git and the platform. */
 export async function toolLines(world: World): Promise<Line[]> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin' } = world.env;
-  const end = await world.spawn.run({ program: 'git', args: ['--version'], cwd: world.packageRoot, env: { PATH, LC_ALL: 'C' }, timeoutMs: 10_000, maxOutputBytes: 4096 });
+  const end = await world.spawn.run({
+    program: 'git',
+    args: ['--version'],
+    cwd: world.packageRoot,
+    env: { PATH, LC_ALL: 'C' },
+    timeoutMs: 10_000,
+    maxOutputBytes: 4096,
+  });
   const git = end.exitCode === 0 ? end.stdout.toString('utf8') : '';
   return [
     versionLine('node', process.version, OLDEST_NODE, 'Install Node 20.19 or newer.'),
@@ -25,16 +32,24 @@ export async function toolLines(world: World): Promise<Line[]> {
       : versionLine('git', git, OLDEST_GIT, 'Install git 2.31 or newer.'),
     ['linux', 'darwin'].includes(process.platform)
       ? fine('platform', `${process.platform} ${process.arch}`)
-      : line('platform', 'warning', `${process.platform} is not one of the systems Relais is tested on`, 'Use Linux or macOS, or WSL on Windows.'),
+      : line(
+          'platform',
+          'warning',
+          `${process.platform} is not one of the systems Relais is tested on`,
+          'Use Linux or macOS, or WSL on Windows.',
+        ),
   ];
 }
 
 function versionLine(check: string, text: string, oldest: readonly [number, number], remedy: string): Line {
   const found = /(\d+)\.(\d+)(?:\.\d+)?/.exec(text);
-  if (!found) return line(check, 'unknown', `its version could not be read from ${JSON.stringify(text.slice(0, 80))}`, remedy);
+  if (!found)
+    return line(check, 'unknown', `its version could not be read from ${JSON.stringify(text.slice(0, 80))}`, remedy);
   const [major, minor] = [Number(found[1]), Number(found[2])];
   const enough = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
-  return enough ? fine(check, found[0]) : line(check, 'failed', `${found[0]} is older than ${oldest.join('.')}`, remedy);
+  return enough
+    ? fine(check, found[0])
+    : line(check, 'failed', `${found[0]} is older than ${oldest.join('.')}`, remedy);
 }
 
 /** The repository, its HEAD, and what would make it dirty. */
@@ -47,13 +62,30 @@ export async function repositoryLines(world: World, place: Place): Promise<Line[
   const git = world.git.createGit(repository, await world.git.readSettings(repository.workTree));
   const head = await git.head();
   const lines = [fine('repository', `${repository.workTree} (${repository.objectFormat})`)];
-  if (head === undefined) return [...lines, line('head', 'failed', 'HEAD names no commit', 'Make a first commit: git add -A && git commit.')];
+  if (head === undefined)
+    return [...lines, line('head', 'failed', 'HEAD names no commit', 'Make a first commit: git add -A && git commit.')];
   lines.push(fine('head', `${head.ref?.replace(/^refs\/heads\//, '') ?? 'detached'} at ${head.commit.slice(0, 12)}`));
   const owned = config ? isRunnerOwned(config) : (): boolean => false;
   const operations = await git.operationInProgress();
   const dirty = (await git.status()).filter(({ path }) => !owned(path));
-  if (operations.length > 0) lines.push(line('work tree', 'warning', `${operations.join(', ')} is in progress`, 'Finish or abort it: relais run refuses to start until then.'));
-  else if (dirty.length > 0) lines.push(line('work tree', 'warning', `${dirty.length} paths are changed or untracked`, 'Commit, stash or ignore them: relais run refuses to start until then.'));
+  if (operations.length > 0)
+    lines.push(
+      line(
+        'work tree',
+        'warning',
+        `${operations.join(', ')} is in progress`,
+        'Finish or abort it: relais run refuses to start until then.',
+      ),
+    );
+  else if (dirty.length > 0)
+    lines.push(
+      line(
+        'work tree',
+        'warning',
+        `${dirty.length} paths are changed or untracked`,
+        'Commit, stash or ignore them: relais run refuses to start until then.',
+      ),
+    );
   else lines.push(fine('work tree', 'clean'));
   return lines;
 }
@@ -65,24 +97,46 @@ export async function hostLines(world: World, place: Place): Promise<Line[]> {
   const lines: Line[] = [];
   const folders: [string, string][] = [['write: private folder', privateFolder]];
   if (repository) folders.unshift(['write: work tree', root], ['write: git folder', repository.gitDir]);
-  if (repository && config) folders.unshift(['write: workspace', world.join(repository.mainTree, config.workspace_dir)]);
+  if (repository && config)
+    folders.unshift(['write: workspace', world.join(repository.mainTree, config.workspace_dir)]);
   for (const [check, folder] of folders) {
     const problem = await writeProblem(folder);
-    lines.push(problem === undefined ? fine(check, folder) : line(check, 'failed', problem, `Give this user write permission for ${folder}.`));
+    lines.push(
+      problem === undefined
+        ? fine(check, folder)
+        : line(check, 'failed', problem, `Give this user write permission for ${folder}.`),
+    );
   }
   if (repository && inside(repository.workTree, privateFolder)) {
-    lines.push(line('private folder', 'failed', 'it lies inside the repository, where an agent can write', 'Set RELAIS_STATE_DIR to a folder outside of it.'));
+    lines.push(
+      line(
+        'private folder',
+        'failed',
+        'it lies inside the repository, where an agent can write',
+        'Set RELAIS_STATE_DIR to a folder outside of it.',
+      ),
+    );
   }
   lines.push(await spaceLine('space: repository', root), await spaceLine('space: private folder', privateFolder));
   lines.push(
     world.host.boot_id === ''
-      ? line('boot id', 'unknown', 'this system does not tell it', 'A lock left by a crash must be removed by hand: see docs/crash-recovery.md.')
+      ? line(
+          'boot id',
+          'unknown',
+          'this system does not tell it',
+          'A lock left by a crash must be removed by hand: see docs/crash-recovery.md.',
+        )
       : fine('boot id', world.host.boot_id),
   );
   const level = world.spawn.containment();
   lines.push(
     level === 'group'
-      ? line('containment', 'warning', 'processes that leave their group cannot be found here', 'Run unattended ticks on Linux or in a container.')
+      ? line(
+          'containment',
+          'warning',
+          'processes that leave their group cannot be found here',
+          'Run unattended ticks on Linux or in a container.',
+        )
       : fine('containment', level),
   );
   return lines;
@@ -93,11 +147,13 @@ async function spaceLine(check: string, folder: string): Promise<Line> {
   if (free === undefined) return line(check, 'unknown', `nothing on the way to ${folder} exists`, 'Create the folder.');
   const text = `${Math.floor(free / MIB)} MiB free`;
   if (free < 64 * MIB) return line(check, 'failed', text, 'Free at least 64 MiB; relais/history is a place to look.');
-  return free < 1024 * MIB ? line(check, 'warning', text, 'Free some space: a full disk in mid-tick ends it as STOP_INTERRUPTED.') : fine(check, text);
+  return free < 1024 * MIB
+    ? line(check, 'warning', text, 'Free some space: a full disk in mid-tick ends it as STOP_INTERRUPTED.')
+    : fine(check, text);
 }
 
 async function freeAbove(folder: string): Promise<number | undefined> {
-  for (let at = folder; ; ) {
+  for (let at = folder; ;) {
     try {
       return await freeBytes(at);
     } catch (error) {
@@ -117,13 +173,49 @@ export async function lockLines(world: World, { repository, config }: Place): Pr
   const found = await world.lock.inspectLock(lockPath(world, repository, config), world.host);
   const lines: Line[] = [];
   if (found.state === 'free') lines.push(fine('lock', 'free'));
-  if (found.state === 'stale') lines.push(line('lock', 'warning', `left behind: ${found.why}`, 'Nothing to do: the next relais run takes it over.'));
-  if (found.state === 'held') lines.push(line('lock', 'warning', `held: ${found.why}`, 'Wait for that tick to end. If it ran on another machine and is gone for certain, delete the lock file.'));
-  if (found.state === 'corrupt') lines.push(line('lock', 'failed', `unreadable: ${found.why}`, `Make sure no tick is running, then delete ${config.runner.lockfile}.`));
+  if (found.state === 'stale')
+    lines.push(
+      line('lock', 'warning', `left behind: ${found.why}`, 'Nothing to do: the next relais run takes it over.'),
+    );
+  if (found.state === 'held')
+    lines.push(
+      line(
+        'lock',
+        'warning',
+        `held: ${found.why}`,
+        'Wait for that tick to end. If it ran on another machine and is gone for certain, delete the lock file.',
+      ),
+    );
+  if (found.state === 'corrupt')
+    lines.push(
+      line(
+        'lock',
+        'failed',
+        `unreadable: ${found.why}`,
+        `Make sure no tick is running, then delete ${config.runner.lockfile}.`,
+      ),
+    );
   const journal = await readJournal(world, world.privateDir(repository.commonDir));
   if (journal === undefined) lines.push(fine('journal', 'no tick was interrupted'));
-  else if (found.state === 'held') lines.push(fine('journal', `tick ${journal.run_id} is in its phase ${journal.phase}`));
-  else if (journal.hands_started) lines.push(line('journal', 'failed', `tick ${journal.run_id} was interrupted in its phase ${journal.phase}`, 'Run relais recover.'));
-  else lines.push(line('journal', 'warning', `tick ${journal.run_id} was interrupted before the Hands started`, 'Nothing to do: the next relais run settles it.'));
+  else if (found.state === 'held')
+    lines.push(fine('journal', `tick ${journal.run_id} is in its phase ${journal.phase}`));
+  else if (journal.hands_started)
+    lines.push(
+      line(
+        'journal',
+        'failed',
+        `tick ${journal.run_id} was interrupted in its phase ${journal.phase}`,
+        'Run relais recover.',
+      ),
+    );
+  else
+    lines.push(
+      line(
+        'journal',
+        'warning',
+        `tick ${journal.run_id} was interrupted before the Hands started`,
+        'Nothing to do: the next relais run settles it.',
+      ),
+    );
   return lines;
 }

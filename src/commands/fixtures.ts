@@ -14,7 +14,11 @@ export async function fixturesCommand(names: readonly string[], options: { reado
   });
   const failed = done.filter((one) => one.problems.length > 0).length;
   const closing = { passed: done.length - failed, failed };
-  process.stdout.write(options.json ? `${JSON.stringify({ ...closing, fixtures: done })}\n` : `${closing.passed} passed, ${failed} failed\n`);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ ...closing, fixtures: done })}\n`
+      : `${closing.passed} passed, ${failed} failed\n`,
+  );
   return failed === 0 ? 0 : 2;
 }
 

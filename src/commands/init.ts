@@ -29,7 +29,8 @@ interface Plan {
 export async function initCommand(options: InitOptions): Promise<number> {
   const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`);
   const opened = await openRepository(options.cwd);
-  if (opened.found === 'no') return refuse(options.json, `${clean(options.cwd)} is not a git work tree: ${clean(opened.why)}`, 'git init', 3);
+  if (opened.found === 'no')
+    return refuse(options.json, `${clean(options.cwd)} is not a git work tree: ${clean(opened.why)}`, 'git init', 3);
   let plan = await makePlan(opened.repository.workTree, GOAL_PLACEHOLDER);
   describe(plan, say);
   const toWrite = plan.steps.filter((step) => step.action === 'create');
@@ -68,17 +69,25 @@ async function workspaceName(root: string): Promise<string> {
 
 function describe({ root, detected, steps }: Plan, say: (text: string) => void): void {
   say(`Repository: ${clean(root)}`);
-  say(`Found: ${[...detected.languages, ...(detected.packageManager ? [detected.packageManager] : [])].join(', ') || 'no language it knows'}`);
+  say(
+    `Found: ${[...detected.languages, ...(detected.packageManager ? [detected.packageManager] : [])].join(', ') || 'no language it knows'}`,
+  );
   for (const { id, cmd, args } of detected.templates) say(`  check ${id}: ${[cmd, ...args].map(clean).join(' ')}`);
   say(`  the Hands may start from: ${detected.allowedGlobs.map(clean).join(' ')}`);
   for (const note of detected.notes) say(`  note: ${clean(note)}`);
   const words = { create: 'write', same: 'is there', keep: 'left alone' };
-  for (const { action, path: file, why } of steps) say(`  ${words[action].padEnd(10)}  ${file}${why === undefined ? '' : `  (${clean(why)})`}`);
+  for (const { action, path: file, why } of steps)
+    say(`  ${words[action].padEnd(10)}  ${file}${why === undefined ? '' : `  (${clean(why)})`}`);
 }
 
 async function ask(wantsGoal: boolean): Promise<{ goal: string } | number> {
   const { confirm, isCancel, text } = await import('@clack/prompts');
-  const goal = wantsGoal ? await text({ message: 'What should this project become? (Enter: decide later in relais.config.json)', defaultValue: '' }) : '';
+  const goal = wantsGoal
+    ? await text({
+        message: 'What should this project become? (Enter: decide later in relais.config.json)',
+        defaultValue: '',
+      })
+    : '';
   if (isCancel(goal)) return 130;
   const agreed = await confirm({ message: 'Write these files?' });
   if (isCancel(agreed)) return 130;
@@ -86,14 +95,26 @@ async function ask(wantsGoal: boolean): Promise<{ goal: string } | number> {
   return agreed ? { goal: clean(goal).trim().slice(0, 8000) } : 1;
 }
 
-function finish(options: InitOptions, { root, detected, steps }: Plan, say: (text: string) => void, written: boolean): number {
+function finish(
+  options: InitOptions,
+  { root, detected, steps }: Plan,
+  say: (text: string) => void,
+  written: boolean,
+): number {
   const kept = steps.filter((step) => step.action === 'keep');
   const missing = steps.filter((step) => step.action === 'create').length;
   if (written) say(`Wrote ${missing} files. Next: relais doctor, then relais status --preflight, then relais run.`);
   else say(missing === 0 ? 'Nothing to write.' : `Nothing was written (dry run): ${missing} files are missing.`);
-  if (kept.length > 0) say(`Left alone: ${kept.map((step) => step.path).join(', ')}. To get the original back, move the file away and run relais init again.`);
+  if (kept.length > 0)
+    say(
+      `Left alone: ${kept.map((step) => step.path).join(', ')}. To get the original back, move the file away and run relais init again.`,
+    );
   if (options.json) {
-    const files = steps.map(({ path: file, action, why }) => ({ path: file, action, ...(why !== undefined && { why }) }));
+    const files = steps.map(({ path: file, action, why }) => ({
+      path: file,
+      action,
+      ...(why !== undefined && { why }),
+    }));
     process.stdout.write(`${JSON.stringify({ ok: true, root, written, detected, files })}\n`);
   }
   return 0;

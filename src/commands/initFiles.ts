@@ -5,7 +5,12 @@ const MAX_FILE = 4 * 1024 * 1024;
 
 /** The schemas and prompts a workspace holds; the package's folders of the same names hold the originals. */
 export const WORKSPACE_SCHEMAS = ['task', 'builder_result', 'report', 'config'].map((name) => `${name}.schema.json`);
-export const WORKSPACE_PROMPTS = ['orchestrator.system.txt', 'orchestrator.user.txt', 'builder.system.txt', 'builder.user.txt'];
+export const WORKSPACE_PROMPTS = [
+  'orchestrator.system.txt',
+  'orchestrator.user.txt',
+  'builder.system.txt',
+  'builder.user.txt',
+];
 
 const GITIGNORE = `# What the runner writes while it works. Schemas, prompts and FACTS.md are tracked.
 /STATE.json
@@ -68,7 +73,8 @@ export async function originals(packageRoot: string, workspace: string): Promise
   const shipped = async (folder: string, name: string): Promise<Original> => {
     const file = path.join(packageRoot, folder, name);
     const read = await readText(file, MAX_FILE);
-    if (read.found !== 'text') throw new Error(`${file} is ${read.found}: the package is not complete, install it again`);
+    if (read.found !== 'text')
+      throw new Error(`${file} is ${read.found}: the package is not complete, install it again`);
     return { path: `${workspace}/${folder}/${name}`, text: read.text };
   };
   return [

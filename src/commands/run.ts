@@ -32,20 +32,29 @@ export async function runTick(options: RunOptions): Promise<RunEnd> {
   });
   const ended = await tick(world);
   const reason: unknown = world.signal.reason;
-  const interruptedBy = ended.outcome.code === 'STOP_INTERRUPTED' && (reason === 'SIGINT' || reason === 'SIGTERM') ? reason : undefined;
+  const interruptedBy =
+    ended.outcome.code === 'STOP_INTERRUPTED' && (reason === 'SIGINT' || reason === 'SIGTERM') ? reason : undefined;
   return {
     ...ended,
-    exitCode: exitCode(ended.outcome, { pendingQuestion: ended.pendingQuestion !== undefined, ...(interruptedBy !== undefined && { signal: interruptedBy }) }),
+    exitCode: exitCode(ended.outcome, {
+      pendingQuestion: ended.pendingQuestion !== undefined,
+      ...(interruptedBy !== undefined && { signal: interruptedBy }),
+    }),
   };
 }
 
 /** `relais run`: phases on stderr as they happen, then the verdict; `--json` prints one object on stdout. */
 export async function runCommand(options: RunOptions & { json: boolean; quiet: boolean }): Promise<number> {
   const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
-  const end = await runTick({ ...options, onPhase: ({ phase, text }) => !options.quiet && say(`${phase.padEnd(12)} ${text}`) });
+  const end = await runTick({
+    ...options,
+    onPhase: ({ phase, text }) => !options.quiet && say(`${phase.padEnd(12)} ${text}`),
+  });
   if (options.json) {
     const { outcome, ...rest } = end;
-    process.stdout.write(`${JSON.stringify({ run_id: end.runId, verdict: outcome.verdict, code: outcome.code, evidence: outcome.evidence, exit_code: end.exitCode, report: rest.report ?? null, blocked: rest.blocked ?? null, pending_question: rest.pendingQuestion ?? null })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ run_id: end.runId, verdict: outcome.verdict, code: outcome.code, evidence: outcome.evidence, exit_code: end.exitCode, report: rest.report ?? null, blocked: rest.blocked ?? null, pending_question: rest.pendingQuestion ?? null })}\n`,
+    );
   }
   for (const line of closing(end)) say(line);
   return end.exitCode;

@@ -52,28 +52,41 @@ export function reportText(played: Played): string | undefined {
   return report === undefined ? undefined : normalReport(report, played);
 }
 
-const CONTRACT: readonly Check[] = [reportIsValid, markdownIsRendered, blockedIsWritten, lockIsReleased, noStrayFile, historyIsWritten, nothingMoved];
+const CONTRACT: readonly Check[] = [
+  reportIsValid,
+  markdownIsRendered,
+  blockedIsWritten,
+  lockIsReleased,
+  noStrayFile,
+  historyIsWritten,
+  nothingMoved,
+];
 const PROMISE: readonly Check[] = [ending, calls, evidence, cleanTree];
 
 function reportIsValid({ report, end, fixture }: Case): string[] {
-  if (WITHOUT_REPORT.includes(fixture.expect.code)) return end.report === undefined ? [] : ['a report was made though this ending has none'];
+  if (WITHOUT_REPORT.includes(fixture.expect.code))
+    return end.report === undefined ? [] : ['a report was made though this ending has none'];
   if (report === undefined) return ['there is no relais/REPORT.json'];
   const checked = checkReport(report);
   if (!checked.ok) return checked.errors.map((error) => `REPORT.json: ${error}`);
-  return JSON.stringify(report) === JSON.stringify(end.report) ? [] : ['REPORT.json is not the report the tick returned'];
+  return JSON.stringify(report) === JSON.stringify(end.report)
+    ? []
+    : ['REPORT.json is not the report the tick returned'];
 }
 
 async function markdownIsRendered({ report, setting, file }: Case): Promise<string[]> {
   if (report === undefined) return [];
   const written = await file('relais/REPORT.md');
-  if (setting('runner', 'render_report_md', 'enabled') === false) return written === undefined ? [] : ['REPORT.md was written though rendering is off'];
+  if (setting('runner', 'render_report_md', 'enabled') === false)
+    return written === undefined ? [] : ['REPORT.md was written though rendering is off'];
   const wanted = renderReport(report, Number(setting('runner', 'render_report_md', 'max_chars')));
   return written === wanted ? [] : ['REPORT.md is not the rendering of REPORT.json'];
 }
 
 async function blockedIsWritten({ end, fixture, file }: Case): Promise<string[]> {
   const text = await file('relais/BLOCKED.json');
-  if (end.outcome.verdict !== 'blocked') return text === undefined ? [] : ['BLOCKED.json is left though the tick was not blocked'];
+  if (end.outcome.verdict !== 'blocked')
+    return text === undefined ? [] : ['BLOCKED.json is left though the tick was not blocked'];
   if (text === undefined) return ['there is no relais/BLOCKED.json'];
   const checked = checkBlocked(JSON.parse(text));
   if (!checked.ok) return checked.errors.map((error) => `BLOCKED.json: ${error}`);
@@ -104,8 +117,10 @@ async function historyIsWritten({ played, report, end, setting, fixture }: Case)
   if (setting('history', 'include_diff_patch') !== false && fixture.expect.calls.builder > 0) wanted.push('diff.patch');
   if (setting('history', 'include_verify_log') !== false && fixture.expect.verify_runs > 0) wanted.push('verify.log');
   const found = wanted.filter((name) => !names.includes(name)).map((name) => `history lacks ${name}`);
-  if (setting('history', 'include_diff_patch') === false && names.includes('diff.patch')) found.push('history holds diff.patch though it is off');
-  if (setting('history', 'include_verify_log') === false && names.includes('verify.log')) found.push('history holds verify.log though it is off');
+  if (setting('history', 'include_diff_patch') === false && names.includes('diff.patch'))
+    found.push('history holds diff.patch though it is off');
+  if (setting('history', 'include_verify_log') === false && names.includes('verify.log'))
+    found.push('history holds verify.log though it is off');
   if (found.length > 0) return found;
   const meta = checkMeta(JSON.parse(await readFile(path.join(dir, 'meta.json'), 'utf8')));
   if (!meta.ok) found.push(...meta.errors.map((error) => `meta.json: ${error}`));
@@ -117,13 +132,16 @@ async function historyIsWritten({ played, report, end, setting, fixture }: Case)
 function nothingMoved({ played, end, fixture }: Case): string[] {
   if (end.outcome.verdict === 'success') return [];
   const left = fixture.expect.left ?? [];
-  return differences(played.before, played.after).filter((name) => !left.includes(name)).map((name) => `${name} is not as it was before the tick`);
+  return differences(played.before, played.after)
+    .filter((name) => !left.includes(name))
+    .map((name) => `${name} is not as it was before the tick`);
 }
 
 function ending({ end, fixture: { expect } }: Case): string[] {
   const found: string[] = [];
   const { verdict, code } = end.outcome;
-  if (code !== expect.code) found.push(`code ${code} instead of ${expect.code} (${end.outcome.evidence.slice(0, 3).join('; ')})`);
+  if (code !== expect.code)
+    found.push(`code ${code} instead of ${expect.code} (${end.outcome.evidence.slice(0, 3).join('; ')})`);
   if (verdict !== expect.verdict) found.push(`verdict ${verdict} instead of ${expect.verdict}`);
   if (end.exitCode !== expect.exit_code) found.push(`exit code ${end.exitCode} instead of ${expect.exit_code}`);
   return found;
@@ -144,16 +162,29 @@ async function calls({ played, fixture: { expect }, end, report, file }: Case): 
 }
 
 async function evidence({ end, report, fixture, file }: Case): Promise<string[]> {
-  const said = [...(report?.scope.violations ?? []), ...(report?.budgets.warnings ?? []), ...end.outcome.evidence, (await file('relais/BLOCKED.json')) ?? ''];
+  const said = [
+    ...(report?.scope.violations ?? []),
+    ...(report?.budgets.warnings ?? []),
+    ...end.outcome.evidence,
+    (await file('relais/BLOCKED.json')) ?? '',
+  ];
   const wanted = fixture.expect.contains_evidence ?? [];
-  return wanted.filter((text) => !said.some((line) => line.includes(text))).map((text) => `nothing says "${text}"; said: ${said.slice(0, 4).join(' | ')}`);
+  return wanted
+    .filter((text) => !said.some((line) => line.includes(text)))
+    .map((text) => `nothing says "${text}"; said: ${said.slice(0, 4).join(' | ')}`);
 }
 
 async function cleanTree({ played, end, fixture: { expect } }: Case): Promise<string[]> {
   const found: string[] = [];
   const { repo, env } = played.scratch;
-  const status = await execa('git', ['status', '--porcelain', '-uall'], { cwd: repo, env, extendEnv: false, reject: false });
-  if (status.exitCode === 0 && (status.stdout === '') !== expect.clean) found.push(expect.clean ? `not clean: ${status.stdout}` : 'clean though changes should be left');
+  const status = await execa('git', ['status', '--porcelain', '-uall'], {
+    cwd: repo,
+    env,
+    extendEnv: false,
+    reject: false,
+  });
+  if (status.exitCode === 0 && (status.stdout === '') !== expect.clean)
+    found.push(expect.clean ? `not clean: ${status.stdout}` : 'clean though changes should be left');
   const moved = played.headBefore !== played.headAfter;
   const wanted = expect.committed ?? false;
   if (moved !== wanted) found.push(wanted ? 'nothing was committed' : 'HEAD moved');

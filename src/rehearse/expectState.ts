@@ -14,12 +14,14 @@ export function budgetProblems(played: Played, expect: Expectation, text: string
     verify_runs: played.checks,
   };
   const before = countersIn(played.stateBefore);
-  if (text === undefined) return Object.values(spent).some((count) => count > 0) ? ['there is no relais/STATE.json'] : [];
+  if (text === undefined)
+    return Object.values(spent).some((count) => count > 0) ? ['there is no relais/STATE.json'] : [];
   const checked = checkState(JSON.parse(text));
   if (!checked.ok) return checked.errors.map((error) => `STATE.json: ${error}`);
   const after = countersIn(text);
   return COUNTERS.filter((name) => (after?.[name] ?? 0) - (before?.[name] ?? 0) !== spent[name]).map(
-    (name) => `STATE.json counts ${(after?.[name] ?? 0) - (before?.[name] ?? 0)} ${name} more instead of ${spent[name]}`,
+    (name) =>
+      `STATE.json counts ${(after?.[name] ?? 0) - (before?.[name] ?? 0)} ${name} more instead of ${spent[name]}`,
   );
 }
 

@@ -85,5 +85,7 @@ export async function fullScenario(scenario: JsonObject): Promise<JsonObject> {
     if (isObject(resultOver)) return { ...rest, answer: overlay(result, resultOver) };
     return rest;
   };
-  return Object.fromEntries(Object.entries(scenario).map(([role, steps]) => [role, Array.isArray(steps) ? steps.map(step) : []]));
+  return Object.fromEntries(
+    Object.entries(scenario).map(([role, steps]) => [role, Array.isArray(steps) ? steps.map(step) : []]),
+  );
 }

@@ -109,7 +109,10 @@ async function oneTick({ repo, env }: Scratch, { signal }: Fixture): Promise<Tic
 }
 
 /** A lock that another living process holds, one of a boot long gone, or one that is not JSON. */
-async function placeLock(repo: string, kind: NonNullable<Fixture['lock']>): Promise<ReturnType<typeof spawn> | undefined> {
+async function placeLock(
+  repo: string,
+  kind: NonNullable<Fixture['lock']>,
+): Promise<ReturnType<typeof spawn> | undefined> {
   const file = path.join(repo, 'relais', 'lock.json');
   if (kind === 'corrupt') {
     await writeFile(file, '{"pid": 12');
@@ -127,7 +130,12 @@ async function placeLock(repo: string, kind: NonNullable<Fixture['lock']>): Prom
 }
 
 async function headOf({ repo, env }: Scratch): Promise<string> {
-  const head = await execa('git', ['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: repo, env, extendEnv: false, reject: false });
+  const head = await execa('git', ['rev-parse', '--verify', '--quiet', 'HEAD'], {
+    cwd: repo,
+    env,
+    extendEnv: false,
+    reject: false,
+  });
   return head.exitCode === 0 ? head.stdout : '';
 }
 

@@ -17,11 +17,19 @@ export async function rehearse(fixture: NamedFixture): Promise<Rehearsed> {
   const found = await play(fixture, (played) => problems(fixture, played)).catch((error: unknown) => [
     `the tick broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
   ]);
-  return { name: fixture.name, title: fixture.title, problems: found, duration_ms: Math.round(performance.now() - started) };
+  return {
+    name: fixture.name,
+    title: fixture.title,
+    problems: found,
+    duration_ms: Math.round(performance.now() - started),
+  };
 }
 
 /** Plays fixtures a few at a time and tells of each as soon as it and those before it are done. */
-export async function rehearseAll(fixtures: readonly NamedFixture[], tell: (one: Rehearsed) => void): Promise<Rehearsed[]> {
+export async function rehearseAll(
+  fixtures: readonly NamedFixture[],
+  tell: (one: Rehearsed) => void,
+): Promise<Rehearsed[]> {
   const width = Math.min(4, availableParallelism());
   const running: Promise<Rehearsed>[] = [];
   let told = Promise.resolve();

@@ -56,7 +56,9 @@ async function fill({ root, repo, scenario, checkLog, env }: Scratch, plan: Scra
   await cp(path.join(fixturesDir(), 'base', 'repo'), repo, { recursive: true });
   // Packing a package leaves dotfiles like this one out or renames them.
   await rename(path.join(repo, 'dot-gitignore'), path.join(repo, '.gitignore'));
-  await writeWorkspace(repo, { config: overlay(plan.config, { verification: { env: { RELAIS_CHECK_LOG: checkLog } } }) });
+  await writeWorkspace(repo, {
+    config: overlay(plan.config, { verification: { env: { RELAIS_CHECK_LOG: checkLog } } }),
+  });
   if (plan.rawConfig === null) await rm(path.join(repo, 'relais.config.json'));
   else if (plan.rawConfig !== undefined) await writeFile(path.join(repo, 'relais.config.json'), plan.rawConfig);
   await writeFiles(repo, plan.files ?? {});

@@ -7,17 +7,44 @@ import { execa } from 'execa';
 export type Snapshot = ReadonlyMap<string, string>;
 
 /** The parts of .git that honest work leaves alone; index entries are read by git itself. */
-const METADATA = ['HEAD', 'config', 'config.worktree', 'hooks', 'info', 'refs', 'packed-refs', 'index.lock', 'HEAD.lock', 'modules', 'worktrees'];
+const METADATA = [
+  'HEAD',
+  'config',
+  'config.worktree',
+  'hooks',
+  'info',
+  'refs',
+  'packed-refs',
+  'index.lock',
+  'HEAD.lock',
+  'modules',
+  'worktrees',
+];
 
 /** What the runner itself writes into the workspace. */
-const RUNTIME = new Set(['STATE.json', 'TASK.json', 'REPORT.json', 'REPORT.md', 'BLOCKED.json', 'lock.json', 'history', 'logs', 'cycles']);
+const RUNTIME = new Set([
+  'STATE.json',
+  'TASK.json',
+  'REPORT.json',
+  'REPORT.md',
+  'BLOCKED.json',
+  'lock.json',
+  'history',
+  'logs',
+  'cycles',
+]);
 
 /** Looks at a whole scratch repository, by bytes and without trusting git for anything but its own index. */
 export async function snapshot(repo: string, env: NodeJS.ProcessEnv): Promise<Snapshot> {
   const seen = new Map<string, string>();
   for (const name of (await readdir(repo)).toSorted()) if (name !== '.git') await look(repo, name, seen);
   for (const name of METADATA) await look(repo, `.git/${name}`, seen);
-  const index = await execa('git', ['ls-files', '-s', '-v', '-z'], { cwd: repo, env: { ...env, GIT_OPTIONAL_LOCKS: '0' }, extendEnv: false, reject: false });
+  const index = await execa('git', ['ls-files', '-s', '-v', '-z'], {
+    cwd: repo,
+    env: { ...env, GIT_OPTIONAL_LOCKS: '0' },
+    extendEnv: false,
+    reject: false,
+  });
   seen.set('.git/index', index.stdout);
   return seen;
 }
@@ -41,7 +68,13 @@ async function look(repo: string, name: string, seen: Map<string, string>): Prom
   if (stat === undefined) return;
   const mode = (stat.mode & 0o7777).toString(8);
   if (stat.isSymbolicLink()) seen.set(name, `link ${await readlink(file)}`);
-  else if (stat.isFile()) seen.set(name, `file ${mode} ${createHash('sha256').update(await readFile(file)).digest('hex')}`);
+  else if (stat.isFile())
+    seen.set(
+      name,
+      `file ${mode} ${createHash('sha256')
+        .update(await readFile(file))
+        .digest('hex')}`,
+    );
   else if (stat.isDirectory()) {
     // Git itself makes and drops folders of refs.
     if (!name.startsWith('.git/refs')) seen.set(name, `dir ${mode}`);

@@ -10,11 +10,18 @@ export function soleObject(text: string, options: { readonly allowFence: boolean
   const answer = text.replace(/^\ufeff/, '').trim();
   if (answer === '') return refused('the answer is empty');
   const fence = FENCED.exec(answer);
-  if (fence !== null && !options.allowFence) return refused('the answer is in a code fence; only the JSON object itself is accepted');
+  if (fence !== null && !options.allowFence)
+    return refused('the answer is in a code fence; only the JSON object itself is accepted');
   const body = (fence?.[1] ?? answer).trim();
-  if (!body.startsWith('{')) return refused(body.startsWith('[') ? 'the answer is a JSON array, not one object' : 'the answer does not begin with "{": text around the JSON object is not accepted');
+  if (!body.startsWith('{'))
+    return refused(
+      body.startsWith('[')
+        ? 'the answer is a JSON array, not one object'
+        : 'the answer does not begin with "{": text around the JSON object is not accepted',
+    );
   const parsed = parseJson(body);
-  if (!parsed.ok) return { ok: false, errors: parsed.errors.map((error) => `the answer is not one JSON object: ${error}`) };
+  if (!parsed.ok)
+    return { ok: false, errors: parsed.errors.map((error) => `the answer is not one JSON object: ${error}`) };
   return parsed;
 }
 

@@ -52,22 +52,25 @@ export function worstCase(config: Config): Reservation {
 export function shortfalls(config: Config, counters: Counters): string[] {
   const need = worstCase(config);
   return LIMITED.filter((key) => round(counters[key] + need[key]) > limit(config, key)).map(
-    (key) => `milestone "${oneLine(counters.milestone_id)}": ${share(config, counters, key)}, and one tick may need ${need[key]}`,
+    (key) =>
+      `milestone "${oneLine(counters.milestone_id)}": ${share(config, counters, key)}, and one tick may need ${need[key]}`,
   );
 }
 
 /** Which budgets have reached the warning share; empty if none has. */
 export function warned(config: Config, counters: Counters): string[] {
   const { warn_at_fraction: fraction } = config.budgets;
-  return LIMITED.filter((key) => limit(config, key) > 0 && counters[key] > 0 && counters[key] >= fraction * limit(config, key)).map(
-    (key) => `budget critical: ${share(config, counters, key)}`,
-  );
+  return LIMITED.filter(
+    (key) => limit(config, key) > 0 && counters[key] > 0 && counters[key] >= fraction * limit(config, key),
+  ).map((key) => `budget critical: ${share(config, counters, key)}`);
 }
 
 /** What is spent and what is left, one line per budget. */
 export function summary(config: Config, counters: Counters): string {
   const patches = config.builder.patch.max_patch_attempts_per_milestone;
-  const lines = LIMITED.map((key) => `${share(config, counters, key)}, ${round(Math.max(0, limit(config, key) - counters[key]))} left`);
+  const lines = LIMITED.map(
+    (key) => `${share(config, counters, key)}, ${round(Math.max(0, limit(config, key) - counters[key]))} left`,
+  );
   const left = Math.max(0, patches - counters.patch_attempts);
   return [...lines, `patch_attempts: ${counters.patch_attempts} of ${patches} used, ${left} left`].join('\n');
 }
@@ -87,7 +90,9 @@ export function charge(state: State, milestoneId: string, delta: Delta): State {
   const known = state.milestones.some((counters) => counters.milestone_id === milestoneId);
   return {
     ...state,
-    milestones: known ? state.milestones.map((counters) => (counters.milestone_id === milestoneId ? after : counters)) : [...state.milestones, after],
+    milestones: known
+      ? state.milestones.map((counters) => (counters.milestone_id === milestoneId ? after : counters))
+      : [...state.milestones, after],
   };
 }
 

@@ -14,7 +14,12 @@ export type BuildFacts =
 
 /** A3: how the Hands ended. Final only after judging: any code of A4 comes first. */
 export const BUILD_ROWS: readonly Row<BuildFacts>[] = [
-  ['call_failed', 'STOP_INTERRUPTED', (facts) => (facts.mode === 'agent' ? callProblems('builder', facts.result) : []), (facts) => (facts.mode === 'agent' ? limitOf(facts.result) : {})],
+  [
+    'call_failed',
+    'STOP_INTERRUPTED',
+    (facts) => (facts.mode === 'agent' ? callProblems('builder', facts.result) : []),
+    (facts) => (facts.mode === 'agent' ? limitOf(facts.result) : {}),
+  ],
   ['patch_refused', 'STOP_BUILDER_OUTPUT_INVALID', patchProblems],
   ['output_invalid', 'STOP_BUILDER_OUTPUT_INVALID', (facts) => (facts.mode === 'agent' ? facts.problems : [])],
 ];

@@ -24,7 +24,15 @@ export interface Detected {
 }
 
 /** The files whose text `detect` wants to see. */
-export const MANIFESTS = ['package.json', 'pyproject.toml', 'setup.cfg', 'requirements.txt', 'requirements-dev.txt', 'tox.ini', 'Makefile'] as const;
+export const MANIFESTS = [
+  'package.json',
+  'pyproject.toml',
+  'setup.cfg',
+  'requirements.txt',
+  'requirements-dev.txt',
+  'tox.ini',
+  'Makefile',
+] as const;
 
 const NODE_LOCKS: readonly (readonly [string, PackageManager])[] = [
   ['pnpm-lock.yaml', 'pnpm'],
@@ -35,7 +43,14 @@ const NODE_LOCKS: readonly (readonly [string, PackageManager])[] = [
   ['npm-shrinkwrap.json', 'npm'],
 ];
 
-const CONTRACT_LOCKFILES = ['pnpm-lock.yaml', 'package-lock.json', 'yarn.lock', 'bun.lockb', 'bun.lock', 'npm-shrinkwrap.json'];
+const CONTRACT_LOCKFILES = [
+  'pnpm-lock.yaml',
+  'package-lock.json',
+  'yarn.lock',
+  'bun.lockb',
+  'bun.lock',
+  'npm-shrinkwrap.json',
+];
 const OTHER_LOCKFILES: Partial<Record<Language, readonly string[]>> = {
   python: ['uv.lock', 'poetry.lock', 'pdm.lock', 'Pipfile.lock'],
   go: ['go.sum'],
@@ -43,7 +58,9 @@ const OTHER_LOCKFILES: Partial<Record<Language, readonly string[]>> = {
 };
 
 const SOURCE_FOLDERS =
-  'src app apps lib packages server client components pages cmd internal pkg crates test tests __tests__ spec e2e examples benches'.split(' ');
+  'src app apps lib packages server client components pages cmd internal pkg crates test tests __tests__ spec e2e examples benches'.split(
+    ' ',
+  );
 const FALLBACK_GLOBS = ['src/**', 'app/**', 'packages/**', 'tests/**', 'README.md'];
 
 /** Each check with the script names that stand for it, the usual one first. */
@@ -75,7 +92,10 @@ export function detect(seen: Seen): Detected {
     ...otherChecks(languages, seen),
   ];
   const templates = withUniqueIds(found);
-  if (templates.length === 0) notes.push('no check was recognised: add at least one to verification.templates, or every tick is judged by scope alone');
+  if (templates.length === 0)
+    notes.push(
+      'no check was recognised: add at least one to verification.templates, or every tick is judged by scope alone',
+    );
   return {
     ...(packageManager && { packageManager }),
     languages,
@@ -95,9 +115,16 @@ function readManifest(text: string, notes: string[]): Manifest | undefined {
     return undefined;
   }
   const scripts = new Map(Object.entries(isObject(value['scripts']) ? value['scripts'] : {}).filter(isTextEntry));
-  const dependencies = new Set(['dependencies', 'devDependencies'].flatMap((key) => (isObject(value[key]) ? Object.keys(value[key]) : [])));
+  const dependencies = new Set(
+    ['dependencies', 'devDependencies'].flatMap((key) => (isObject(value[key]) ? Object.keys(value[key]) : [])),
+  );
   const named = value['packageManager'];
-  return { scripts, dependencies, workspaces: value['workspaces'] !== undefined, ...(typeof named === 'string' && { packageManager: named }) };
+  return {
+    scripts,
+    dependencies,
+    workspaces: value['workspaces'] !== undefined,
+    ...(typeof named === 'string' && { packageManager: named }),
+  };
 }
 
 function parsed(text: string): unknown {
@@ -143,7 +170,8 @@ function nodeChecks(manifest: Manifest, manager: PackageManager, names: Readonly
   for (const [id, candidates] of SCRIPTS) {
     const script = candidates.find((name) => isUsable(manifest.scripts.get(name)));
     if (script !== undefined) templates.push({ id, cmd: manager, args: ['run', script] });
-    else if (id === 'typecheck' && names.has('tsconfig.json') && manifest.dependencies.has('typescript')) templates.push(tscTemplate(manager));
+    else if (id === 'typecheck' && names.has('tsconfig.json') && manifest.dependencies.has('typescript'))
+      templates.push(tscTemplate(manager));
   }
   const test = manifest.scripts.get('test') ?? '';
   // Only where the file name certainly reaches the runner: one command, nothing chained behind it.
@@ -190,7 +218,9 @@ function allowedGlobs(paths: readonly string[], languages: readonly Language[]):
   const names = new Set(paths);
   const globs = SOURCE_FOLDERS.filter((folder) => names.has(`${folder}/`)).map((folder) => `${folder}/**`);
   if (languages.includes('python')) {
-    const packages = paths.filter((name) => /^[^/]+\/__init__\.py$/.test(name)).map((name) => `${name.slice(0, name.indexOf('/'))}/**`);
+    const packages = paths
+      .filter((name) => /^[^/]+\/__init__\.py$/.test(name))
+      .map((name) => `${name.slice(0, name.indexOf('/'))}/**`);
     globs.push(...packages.filter((glob) => !globs.includes(glob)));
   }
   if (languages.includes('go') && paths.some((name) => /^[^/]+\.go$/.test(name))) globs.push('**/*.go');

@@ -19,9 +19,15 @@ export function otherChecks(languages: readonly Language[], seen: Seen): Languag
 }
 
 function pythonChecks(seen: Seen, names: ReadonlySet<string>): LanguageTemplate[] {
-  const text = ['pyproject.toml', 'setup.cfg', 'requirements.txt', 'requirements-dev.txt', 'tox.ini'].map((name) => seen.texts.get(name) ?? '').join('\n');
+  const text = ['pyproject.toml', 'setup.cfg', 'requirements.txt', 'requirements-dev.txt', 'tox.ini']
+    .map((name) => seen.texts.get(name) ?? '')
+    .join('\n');
   const has = (...files: string[]): boolean => files.some((file) => names.has(file));
-  const check = (id: string, module: string, ...args: string[]): LanguageTemplate => ({ language: 'python', id, ...pythonRun(names, module, args) });
+  const check = (id: string, module: string, ...args: string[]): LanguageTemplate => ({
+    language: 'python',
+    id,
+    ...pythonRun(names, module, args),
+  });
   const found: LanguageTemplate[] = [];
   if (/\bruff\b/.test(text) || has('ruff.toml', '.ruff.toml')) found.push(check('lint', 'ruff', 'check', '.'));
   if (/\bmypy\b/.test(text) || has('mypy.ini')) found.push(check('typecheck', 'mypy', '.'));
@@ -35,7 +41,11 @@ function pythonChecks(seen: Seen, names: ReadonlySet<string>): LanguageTemplate[
 }
 
 /** How this project starts a Python module, without installing anything on the way. */
-function pythonRun(names: ReadonlySet<string>, module: string, args: readonly string[]): { cmd: string; args: string[] } {
+function pythonRun(
+  names: ReadonlySet<string>,
+  module: string,
+  args: readonly string[],
+): { cmd: string; args: string[] } {
   const asModule = ['python', '-m', module, ...args];
   if (names.has('uv.lock')) return { cmd: 'uv', args: ['run', '--no-sync', ...asModule] };
   if (names.has('poetry.lock')) return { cmd: 'poetry', args: ['run', ...asModule] };
@@ -46,7 +56,9 @@ function pythonRun(names: ReadonlySet<string>, module: string, args: readonly st
 function rustChecks(names: ReadonlySet<string>): LanguageTemplate[] {
   const rust = (id: string, ...args: string[]): LanguageTemplate => ({ language: 'rust', id, cmd: 'cargo', args });
   return [
-    ...(names.has('clippy.toml') || names.has('.clippy.toml') ? [rust('lint', 'clippy', '--all-targets', '--', '-D', 'warnings')] : []),
+    ...(names.has('clippy.toml') || names.has('.clippy.toml')
+      ? [rust('lint', 'clippy', '--all-targets', '--', '-D', 'warnings')]
+      : []),
     ...(names.has('rustfmt.toml') || names.has('.rustfmt.toml') ? [rust('format', 'fmt', '--check')] : []),
     rust('typecheck', 'check', '--all-targets'),
     rust('test', 'test'),
@@ -55,5 +67,7 @@ function rustChecks(names: ReadonlySet<string>): LanguageTemplate[] {
 
 function makeChecks(seen: Seen): LanguageTemplate[] {
   const makefile = seen.texts.get('Makefile') ?? '';
-  return ['lint', 'test'].filter((target) => new RegExp(`^${target}\\s*:(?!=)`, 'm').test(makefile)).map((target) => ({ id: target, cmd: 'make', args: [target] }));
+  return ['lint', 'test']
+    .filter((target) => new RegExp(`^${target}\\s*:(?!=)`, 'm').test(makefile))
+    .map((target) => ({ id: target, cmd: 'make', args: [target] }));
 }

@@ -21,7 +21,8 @@ function shapeProblem(glob: string): string | undefined {
   if (/[\u0000-\u001f\u007f-\u009f]/.test(glob)) return 'has control characters';
   if (/\p{Surrogate}/u.test(glob)) return 'is not valid Unicode';
   if (glob.startsWith('!')) return 'begins with "!"; negation is not supported';
-  if (glob.startsWith('/') || glob.startsWith('~') || /^[A-Za-z]:/.test(glob)) return 'is absolute; write it relative to the repository';
+  if (glob.startsWith('/') || glob.startsWith('~') || /^[A-Za-z]:/.test(glob))
+    return 'is absolute; write it relative to the repository';
   if (glob.includes('\\')) return 'has a backslash';
   if (glob.endsWith('/')) return 'ends with "/"; write "/**" for everything in a folder';
   return undefined;
@@ -69,7 +70,13 @@ function compile(segment: string): Segment | undefined {
   if (!/[*?[{(]/.test(segment)) return { literal: segment };
   try {
     // One star is as good as two inside a segment; `s` because a name may hold a line break.
-    return picomatch.makeRe(escaped(segment).replace(/\*+/g, '*'), { dot: true, nonegate: true, strictSlashes: true, debug: true, flags: 's' });
+    return picomatch.makeRe(escaped(segment).replace(/\*+/g, '*'), {
+      dot: true,
+      nonegate: true,
+      strictSlashes: true,
+      debug: true,
+      flags: 's',
+    });
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -129,7 +136,11 @@ function fits(segment: Exclude<Segment, '**'>, name: string): boolean {
 export function fold(path: string): string {
   if (!MAY_HAVE_TWIN.test(path)) return path;
   const name = path.normalize('NFC').replace(IGNORABLE, '');
-  return name.toUpperCase().toLowerCase().normalize('NFC').replace(/[. ]+(?=\/|$)/g, '');
+  return name
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/[. ]+(?=\/|$)/g, '');
 }
 
 interface Compiled {
@@ -143,7 +154,10 @@ interface Compiled {
  * Unicode form or invisible characters match too. A glob with a problem throws: a filter that can't
  * be read must not let anything pass.
  */
-export function matcher(globs: readonly string[], options: { readonly twins: boolean }): (path: string) => string | undefined {
+export function matcher(
+  globs: readonly string[],
+  options: { readonly twins: boolean },
+): (path: string) => string | undefined {
   const compiled = globs.map((glob): Compiled => {
     const problem = globProblem(glob);
     if (problem !== undefined) throw new Error(problem);
@@ -155,7 +169,10 @@ export function matcher(globs: readonly string[], options: { readonly twins: boo
     const names = path.split('/');
     const folded = options.twins ? fold(path) : path;
     const twins = folded === path ? names : folded.split('/');
-    return compiled.find(({ segments, twin }) => matches(segments, names) || (options.twins && (twins !== names || twin !== segments) && matches(twin, twins)))?.glob;
+    return compiled.find(
+      ({ segments, twin }) =>
+        matches(segments, names) || (options.twins && (twins !== names || twin !== segments) && matches(twin, twins)),
+    )?.glob;
   };
 }
 

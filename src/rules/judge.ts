@@ -61,7 +61,9 @@ function forbidden({ touched, metadataChanged, scope }: JudgeFacts): string[] {
     const glob = match(item.path);
     return glob === undefined ? undefined : `matches the forbidden glob "${glob}"`;
   };
-  const metadata = metadataChanged.map((path) => `changed .git/${visible(path.replace(/^(git|common)\//, ''))}: is one of git's own files`);
+  const metadata = metadataChanged.map(
+    (path) => `changed .git/${visible(path.replace(/^(git|common)\//, ''))}: is one of git's own files`,
+  );
   return [...metadata, ...explain(touched, why)];
 }
 
@@ -86,7 +88,9 @@ function lockfiles({ touched, scope, isLockfile }: JudgeFacts): string[] {
 function tooLarge({ totals, scope }: JudgeFacts): string[] {
   const lines = totals.lines_added + totals.lines_deleted;
   return [
-    ...(totals.files_touched > scope.maxFiles ? [`${totals.files_touched} files touched, at most ${scope.maxFiles} allowed`] : []),
+    ...(totals.files_touched > scope.maxFiles
+      ? [`${totals.files_touched} files touched, at most ${scope.maxFiles} allowed`]
+      : []),
     ...(lines > scope.maxLines ? [`${lines} lines changed, at most ${scope.maxLines} allowed`] : []),
   ];
 }
@@ -96,7 +100,9 @@ function sideEffects({ task_kind, touched }: JudgeFacts, kind: Task['task_kind']
 }
 
 function headMoved({ refsMoved, headMovedExternally }: JudgeFacts): string[] {
-  const refs = refsMoved.map(({ ref, before, after }) => `${visible(ref)} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'}`);
+  const refs = refsMoved.map(
+    ({ ref, before, after }) => `${visible(ref)} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'}`,
+  );
   return [...headMovedExternally, ...refs];
 }
 

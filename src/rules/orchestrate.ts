@@ -18,15 +18,33 @@ export interface OrchestrateFacts {
 
 /** A2: can the tick go on with what the Brain said? No row fires while a retry is left. */
 export const ORCHESTRATE_ROWS: readonly Row<OrchestrateFacts>[] = [
-  ['call_failed', 'STOP_INTERRUPTED', ({ result }) => (hasNoResult(result) ? [] : callProblems('orchestrator', result)), ({ result }) => limitOf(result)],
-  ['result_missing', 'STOP_INTERRUPTED', ({ result }) => (hasNoResult(result) ? callProblems('orchestrator', result) : [])],
-  ['task_invalid', 'BLOCKED_ORCHESTRATOR_OUTPUT_INVALID', ({ problems, retriesLeft }) => (retriesLeft > 0 ? [] : problems)],
+  [
+    'call_failed',
+    'STOP_INTERRUPTED',
+    ({ result }) => (hasNoResult(result) ? [] : callProblems('orchestrator', result)),
+    ({ result }) => limitOf(result),
+  ],
+  [
+    'result_missing',
+    'STOP_INTERRUPTED',
+    ({ result }) => (hasNoResult(result) ? callProblems('orchestrator', result) : []),
+  ],
+  [
+    'task_invalid',
+    'BLOCKED_ORCHESTRATOR_OUTPUT_INVALID',
+    ({ problems, retriesLeft }) => (retriesLeft > 0 ? [] : problems),
+  ],
 ];
 
 /** The evidence of a call that gave no answer; empty for one that did. */
 export function callProblems(role: string, result: CallEnd): string[] {
   if (result.kind === 'answered') return [];
-  const how = { failed: 'failed', limited: 'met a limit', timed_out: 'ran out of time', interrupted: 'was interrupted' }[result.kind];
+  const how = {
+    failed: 'failed',
+    limited: 'met a limit',
+    timed_out: 'ran out of time',
+    interrupted: 'was interrupted',
+  }[result.kind];
   const reason = result.kind === 'failed' ? ` (${result.class})` : '';
   return [`the ${role} call ${how}${reason}: ${oneLine(result.message)}`];
 }

@@ -16,7 +16,9 @@ export interface Check {
 }
 
 /** All checks of a task, or every reason why none may run. */
-export type Expanded = { readonly ok: true; readonly checks: readonly Check[] } | { readonly ok: false; readonly problems: readonly string[] };
+export type Expanded =
+  | { readonly ok: true; readonly checks: readonly Check[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
 
 const PLACEHOLDER = /\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 // Blanks that `\s` does not know, and everything invisible.
@@ -28,10 +30,13 @@ const NEVER = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 export function expand(config: Config, task: Task): Expanded {
   const templates = new Map(config.verification.templates.map((template) => [template.id, template]));
   const given = new Map(Object.entries(task.verification.params ?? {}));
-  const problems = [...given.keys()].filter((id) => !templates.has(id)).map((id) => `parameters for the unknown template "${oneLine(id)}"`);
+  const problems = [...given.keys()]
+    .filter((id) => !templates.has(id))
+    .map((id) => `parameters for the unknown template "${oneLine(id)}"`);
   const metachars = new RegExp(config.verification.reject_metachars_regex);
   const checks: Check[] = [];
-  for (const template of templates.values()) problems.push(...valueProblems(config, metachars, template, given.get(template.id)));
+  for (const template of templates.values())
+    problems.push(...valueProblems(config, metachars, template, given.get(template.id)));
   for (const phase of ['fast', 'slow'] as const) {
     const seen = new Set<string>();
     for (const id of task.verification[phase]) {
@@ -50,16 +55,29 @@ export function expand(config: Config, task: Task): Expanded {
   return problems.length === 0 ? { ok: true, checks } : { ok: false, problems: [...new Set(problems)] };
 }
 
-function valueProblems(config: Config, metachars: RegExp, template: Template, given: Readonly<Record<string, unknown>> | undefined): string[] {
+function valueProblems(
+  config: Config,
+  metachars: RegExp,
+  template: Template,
+  given: Readonly<Record<string, unknown>> | undefined,
+): string[] {
   const declared = new Map(Object.entries(template.params ?? {}));
   return Object.entries(given ?? {}).flatMap(([name, value]) => {
     const param = declared.get(name);
-    const why = param === undefined ? 'is not a parameter of the template' : valueProblem(config.verification, metachars, value, param.kind);
+    const why =
+      param === undefined
+        ? 'is not a parameter of the template'
+        : valueProblem(config.verification, metachars, value, param.kind);
     return why === undefined ? [] : [`${template.id}: "${oneLine(name)}" ${why}`];
   });
 }
 
-function valueProblem(rules: Config['verification'], metachars: RegExp, value: unknown, kind: 'string_token' | 'path'): string | undefined {
+function valueProblem(
+  rules: Config['verification'],
+  metachars: RegExp,
+  value: unknown,
+  kind: 'string_token' | 'path',
+): string | undefined {
   if (typeof value !== 'string') return `is ${value === null ? 'null' : `a ${typeof value}`}, not a string`;
   if (value === '') return 'is empty';
   if (value.length > rules.max_param_len) return `is longer than ${rules.max_param_len} characters`;
@@ -78,7 +96,9 @@ function pathProblem(value: string): string | undefined {
 /** What is wrong between a template and the values it is used with: missing ones, and ones that would be read as an option. */
 function useProblems(template: Template, values: ReadonlyMap<string, unknown>): string[] {
   const declared = new Set(Object.keys(template.params ?? {}));
-  const missing = [...declared].filter((name) => !values.has(name)).map((name) => `${template.id}: "${name}" is missing`);
+  const missing = [...declared]
+    .filter((name) => !values.has(name))
+    .map((name) => `${template.id}: "${name}" is missing`);
   const end = template.args.indexOf('--');
   const inArgs = template.args.flatMap((arg, at) =>
     [...arg.matchAll(PLACEHOLDER)].flatMap(([, name = '']) => {

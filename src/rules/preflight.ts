@@ -3,7 +3,9 @@ import { oneLine } from './text.js';
 
 /** Everything the A1 table looks at; gathered completely before the first row is asked. */
 export interface PreflightFacts {
-  readonly config: { readonly state: 'ok' } | { readonly state: 'missing' | 'unreadable' | 'invalid'; readonly why: readonly string[] };
+  readonly config:
+    | { readonly state: 'ok' }
+    | { readonly state: 'missing' | 'unreadable' | 'invalid'; readonly why: readonly string[] };
   readonly git: { readonly ok: true } | { readonly ok: false; readonly why: string };
   readonly lock: { readonly state: 'free' | 'stale' | 'held' | 'corrupt' | 'mine'; readonly why?: string };
   /** A tick that was interrupted after its Hands had started. */
@@ -26,12 +28,27 @@ export const PREFLIGHT_ROWS: readonly Row<PreflightFacts>[] = [
   ['config', 'BLOCKED_MISSING_CONFIG', configProblems],
   ['git', 'BLOCKED_MISSING_CONFIG', ({ git }) => (git.ok ? [] : [git.why])],
   ['lock', 'BLOCKED_LOCK_HELD', lockProblems, lockRemedy],
-  ['journal', 'BLOCKED_CRASH_RECOVERY_REQUIRED', ({ journal }) => (journal === undefined ? [] : [`the tick ${journal.run_id} was interrupted in ${journal.phase.toUpperCase()}`])],
+  [
+    'journal',
+    'BLOCKED_CRASH_RECOVERY_REQUIRED',
+    ({ journal }) =>
+      journal === undefined ? [] : [`the tick ${journal.run_id} was interrupted in ${journal.phase.toUpperCase()}`],
+  ],
   ['dirty', 'BLOCKED_DIRTY_WORKTREE', ({ dirty }) => dirty],
   ['history', 'BLOCKED_HISTORY_CAP_CLEANUP_REQUIRED', historyProblems],
   ['crash_artifacts', 'BLOCKED_CRASH_RECOVERY_REQUIRED', ({ invalidFiles }) => invalidFiles],
-  ['budget', 'BLOCKED_BUDGET_EXHAUSTED', budgetProblems, (facts) => (limited(facts) ? { notBefore: facts.notBefore } : {})],
-  ['pending_question', 'BLOCKED_AWAITING_ANSWER', ({ pendingQuestion }) => (pendingQuestion === undefined ? [] : [`waiting for an answer: ${oneLine(pendingQuestion)}`])],
+  [
+    'budget',
+    'BLOCKED_BUDGET_EXHAUSTED',
+    budgetProblems,
+    (facts) => (limited(facts) ? { notBefore: facts.notBefore } : {}),
+  ],
+  [
+    'pending_question',
+    'BLOCKED_AWAITING_ANSWER',
+    ({ pendingQuestion }) =>
+      pendingQuestion === undefined ? [] : [`waiting for an answer: ${oneLine(pendingQuestion)}`],
+  ],
 ];
 
 function configProblems({ config }: PreflightFacts): readonly string[] {

@@ -2,14 +2,23 @@ import type { Config, State, Task } from '../generated/types.js';
 import type { Scope } from './scope.js';
 import { clean } from './text.js';
 
-const MAX_PART = { REPO_SUMMARY: 6000, FACTS_MD: 8000, LAST_REPORT_MD: 6000, BLOCKED_JSON_OR_EMPTY: 4000, ANSWER: 8000, RETRY_REASON: 4000 };
+const MAX_PART = {
+  REPO_SUMMARY: 6000,
+  FACTS_MD: 8000,
+  LAST_REPORT_MD: 6000,
+  BLOCKED_JSON_OR_EMPTY: 4000,
+  ANSWER: 8000,
+  RETRY_REASON: 4000,
+};
 const LEAST_PART = 300;
 
 type Values = Readonly<Record<string, string>>;
 
 /** Puts the values into a template in one pass: what looks like a placeholder inside a value stays text. */
 export function fill(template: string, values: Values): string {
-  return template.replace(/\{\{([A-Z][A-Z_]*)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? (values[name] ?? '') : whole));
+  return template.replace(/\{\{([A-Z][A-Z_]*)\}\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? '') : whole,
+  );
 }
 
 /** At most `max` characters: head and tail are kept, and the text says how much is missing between them. */
@@ -53,7 +62,10 @@ export function orchestratorPrompt(template: string, input: OrchestratorInput): 
   const fixed = {
     PROJECT_GOAL: clean(config.project.goal),
     MILESTONE_ID: clean(config.project.milestone_id),
-    BUDGETS_SUMMARY: [input.budgets, ...input.budgetCritical.map((line) => `WARNING: ${line}. Prefer small, cheap tasks.`)].join('\n'),
+    BUDGETS_SUMMARY: [
+      input.budgets,
+      ...input.budgetCritical.map((line) => `WARNING: ${line}. Prefer small, cheap tasks.`),
+    ].join('\n'),
     VERIFY_TEMPLATE_IDS: templateList(config),
     SCOPE_DEFAULTS: scopeDefaults(config),
     TASK_SCHEMA: input.taskSchema.trim(),
@@ -68,8 +80,16 @@ export function orchestratorPrompt(template: string, input: OrchestratorInput): 
     ['RETRY_REASON', 'retry_reason: your previous answer was refused because', input.retryReason],
   ] as const;
   const build = (share: number): string => {
-    const parts = data.map(([name, label, text]) => [name, part(label, text, Math.max(LEAST_PART, Math.floor(MAX_PART[name] * share)))]);
-    return complete(template, { ...fixed, ...Object.fromEntries(parts) }, ['SCOPE_DEFAULTS', 'TASK_SCHEMA', 'ANSWER', 'RETRY_REASON']);
+    const parts = data.map(([name, label, text]) => [
+      name,
+      part(label, text, Math.max(LEAST_PART, Math.floor(MAX_PART[name] * share))),
+    ]);
+    return complete(template, { ...fixed, ...Object.fromEntries(parts) }, [
+      'SCOPE_DEFAULTS',
+      'TASK_SCHEMA',
+      'ANSWER',
+      'RETRY_REASON',
+    ]);
   };
   return fit(build, '# Next tick', config.orchestrator.max_prompt_chars);
 }
@@ -87,7 +107,8 @@ export interface BuilderInput {
 export function builderPrompt(template: string, { config, task, scope, schema }: BuilderInput): string {
   const values = {
     TASK_JSON: clean(JSON.stringify(task, null, 2)),
-    ALLOWED_GLOBS: list(scope.allowed) + (scope.fence === undefined ? '' : ` and at the same time ${list(scope.fence)}`),
+    ALLOWED_GLOBS:
+      list(scope.allowed) + (scope.fence === undefined ? '' : ` and at the same time ${list(scope.fence)}`),
     FORBIDDEN_GLOBS: list(scope.forbidden),
     ALLOW_NEW_FILES: String(scope.allowNewFiles),
     ALLOW_LOCKFILE_CHANGES: String(scope.allowLockfileChanges),
@@ -95,7 +116,11 @@ export function builderPrompt(template: string, { config, task, scope, schema }:
     MAX_LINES_CHANGED: String(scope.maxLines),
     BUILDER_RESULT_SCHEMA: schema.trim(),
   };
-  return fit(() => complete(template, values, ['BUILDER_RESULT_SCHEMA']), '# Task', config.builder.claude_code.max_prompt_chars);
+  return fit(
+    () => complete(template, values, ['BUILDER_RESULT_SCHEMA']),
+    '# Task',
+    config.builder.claude_code.max_prompt_chars,
+  );
 }
 
 /** Fills the template; a needed value for which it has no place is added at the end. */
@@ -130,7 +155,9 @@ function templateList(config: Config): string {
 function scopeDefaults({ scope, diff_limits, builder }: Config): string {
   return [
     `- allowed_globs: ${list(scope.default_allowed_globs)}`,
-    ...(scope.fence_globs === undefined ? [] : [`- the operator's fence, which no task can leave: ${list(scope.fence_globs)}`]),
+    ...(scope.fence_globs === undefined
+      ? []
+      : [`- the operator's fence, which no task can leave: ${list(scope.fence_globs)}`]),
     `- forbidden_globs (always added): ${list(scope.default_forbidden_globs)}`,
     `- allow_new_files: ${scope.default_allow_new_files}`,
     `- allow_lockfile_changes: ${scope.default_allow_lockfile_changes}`,

@@ -32,11 +32,20 @@ export interface ReportFacts {
   readonly runs: readonly RunFacts[];
   readonly counters: Counters;
   readonly warnings: readonly string[];
-  readonly paths: { readonly report_md?: string; readonly history?: string; readonly diff_patch: string; readonly verify_log: string };
+  readonly paths: {
+    readonly report_md?: string;
+    readonly history?: string;
+    readonly diff_patch: string;
+    readonly verify_log: string;
+  };
 }
 
 /** What stands in a report whose tick had no task. */
-export const NO_TASK = { task_id: '(none)', task_kind: 'execute', intent: '(the tick ended before a task was accepted)' } as const;
+export const NO_TASK = {
+  task_id: '(none)',
+  task_kind: 'execute',
+  intent: '(the tick ended before a task was accepted)',
+} as const;
 
 const NONE = '(none)';
 
@@ -58,14 +67,21 @@ export function buildReport(facts: ReportFacts): Report {
     scope: {
       ok: !JUDGE_ROWS.some(([, judged]) => judged === code),
       violations: listed(facts.violations.map(oneLine), { items: 200, chars: 200 }),
-      touched_paths: listed(facts.touched.map(({ path }) => visible(path)), { items: 500, chars: 400 }),
+      touched_paths: listed(
+        facts.touched.map(({ path }) => visible(path)),
+        { items: 500, chars: 400 },
+      ),
     },
     diff: {
       files_changed: radius.files_touched,
       lines_changed: radius.lines_added + radius.lines_deleted,
       diff_patch_path: text(facts.paths.diff_patch, 300),
     },
-    verification: { exec_mode: 'argv_no_shell', runs: facts.runs.slice(0, 40).map(runOf), verify_log_path: text(facts.paths.verify_log, 300) },
+    verification: {
+      exec_mode: 'argv_no_shell',
+      runs: facts.runs.slice(0, 40).map(runOf),
+      verify_log_path: text(facts.paths.verify_log, 300),
+    },
     budgets: budgetsOf(facts),
     pointers: {
       ...(facts.paths.report_md !== undefined && { report_md_path: facts.paths.report_md }),
@@ -76,7 +92,12 @@ export function buildReport(facts: ReportFacts): Report {
 
 function taskOf({ task, milestone_id }: ReportFacts): Report['task'] {
   if (task === undefined) return { ...NO_TASK, milestone_id };
-  return { task_id: clean(task.task_id), milestone_id: clean(task.milestone_id), task_kind: task.task_kind, intent: clean(task.intent) };
+  return {
+    task_id: clean(task.task_id),
+    milestone_id: clean(task.milestone_id),
+    task_kind: task.task_kind,
+    intent: clean(task.intent),
+  };
 }
 
 function budgetsOf({ counters, warnings, runs }: ReportFacts): Report['budgets'] {
@@ -112,7 +133,10 @@ function shown(args: readonly string[]): string[] {
 function listed(items: readonly string[], max: { readonly items: number; readonly chars: number }): string[] {
   const kept = items.length > max.items ? items.slice(0, max.items - 1) : items;
   const missing = items.length - kept.length;
-  return [...kept.map((item) => text(item, max.chars)), ...(missing > 0 ? [`… and ${missing} more, cut here; meta.json has all`] : [])];
+  return [
+    ...kept.map((item) => text(item, max.chars)),
+    ...(missing > 0 ? [`… and ${missing} more, cut here; meta.json has all`] : []),
+  ];
 }
 
 function text(value: string, max: number): string {

@@ -9,14 +9,21 @@ const MAX_VALUE = 400;
  * a code span, where Markdown and HTML do nothing. Whole lines are left out at `maxChars`, longest lists last.
  */
 export function renderReport(report: Report, maxChars: number): string {
-  const lines = [...summaryLines(report), ...evidence(report), ...checks(report), ...warnings(report), ...touched(report)];
+  const lines = [
+    ...summaryLines(report),
+    ...evidence(report),
+    ...checks(report),
+    ...warnings(report),
+    ...touched(report),
+  ];
   const whole = `${lines.join('\n')}\n`;
   if (whole.length <= maxChars) return whole;
   const kept: string[] = [];
   const note = (): string => `\n… ${lines.length - kept.length} more lines, cut here; REPORT.json has all\n`;
   let length = 0;
   for (const line of lines) {
-    if (length + line.length + 1 + `\n… ${lines.length} more lines, cut here; REPORT.json has all\n`.length > maxChars) break;
+    if (length + line.length + 1 + `\n… ${lines.length} more lines, cut here; REPORT.json has all\n`.length > maxChars)
+      break;
     kept.push(line);
     length += line.length + 1;
   }
@@ -41,7 +48,10 @@ function summaryLines(report: Report): string[] {
 }
 
 function evidence({ scope }: Report): string[] {
-  return section('Evidence', scope.violations.map((item) => `- ${code(item)}`));
+  return section(
+    'Evidence',
+    scope.violations.map((item) => `- ${code(item)}`),
+  );
 }
 
 function checks({ verification }: Report): string[] {
@@ -49,15 +59,24 @@ function checks({ verification }: Report): string[] {
     const ended = run.timed_out ? 'timed out' : `exit ${run.exit_code}`;
     return `- ${code(run.template_id)} (${run.phase}): ${ended}, ${run.duration_ms} ms, ${code([run.cmd, ...run.args].join(' '))}`;
   });
-  return section('Verification', lines.length === 0 ? ['No check was run.'] : [...lines, `- Log: ${code(verification.verify_log_path)}`]);
+  return section(
+    'Verification',
+    lines.length === 0 ? ['No check was run.'] : [...lines, `- Log: ${code(verification.verify_log_path)}`],
+  );
 }
 
 function warnings({ budgets }: Report): string[] {
-  return section('Warnings', budgets.warnings.map((item) => `- ${code(item)}`));
+  return section(
+    'Warnings',
+    budgets.warnings.map((item) => `- ${code(item)}`),
+  );
 }
 
 function touched({ scope }: Report): string[] {
-  return section('Touched', scope.touched_paths.map((item) => `- ${code(item)}`));
+  return section(
+    'Touched',
+    scope.touched_paths.map((item) => `- ${code(item)}`),
+  );
 }
 
 function section(title: string, lines: readonly string[]): string[] {

@@ -14,7 +14,9 @@ export function summarize(paths: readonly string[], commits: readonly string[]):
     const ending = /\.([A-Za-z0-9]{1,8})$/.exec(path)?.[1];
     if (ending !== undefined) endings.set(ending, (endings.get(ending) ?? 0) + 1);
   }
-  const outline = [...folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([folder, count]) => `  ${oneLine(folder)} (${count})`);
+  const outline = [...folders]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([folder, count]) => `  ${oneLine(folder)} (${count})`);
   const most = [...endings].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, MOST_LANGUAGES);
   return [
     `${paths.length} tracked files`,

@@ -53,7 +53,10 @@ export function isRunnerOwned(config: Config): (path: string) => boolean {
   const folder = fold(config.workspace_dir);
   const own = new Set([folder, CONFIG_FILE, fold(config.runner.lockfile)]);
   const inFolder = `${folder}/`;
-  const added = matcher(config.runner.runner_owned_globs.filter((glob) => !fold(glob).startsWith(inFolder)), { twins: true });
+  const added = matcher(
+    config.runner.runner_owned_globs.filter((glob) => !fold(glob).startsWith(inFolder)),
+    { twins: true },
+  );
   const owned = (path: string): boolean => {
     const twin = fold(path);
     return twin.startsWith(inFolder) || own.has(twin) || added(path) !== undefined;
@@ -88,7 +91,9 @@ export function taskProblems(task: Task, config: Config, limits: { readonly patc
   }
   const { milestone_id } = config.project;
   if (task.milestone_id !== milestone_id) {
-    problems.push(`milestone_id is ${JSON.stringify(oneLine(task.milestone_id))}, but this tick belongs to ${JSON.stringify(milestone_id)}`);
+    problems.push(
+      `milestone_id is ${JSON.stringify(oneLine(task.milestone_id))}, but this tick belongs to ${JSON.stringify(milestone_id)}`,
+    );
   }
   if (task.builder.mode === 'patch') problems.push(...patchProblems(task, config, limits.patchAttemptsLeft));
   return problems;
@@ -96,8 +101,11 @@ export function taskProblems(task: Task, config: Config, limits: { readonly patc
 
 function patchProblems(task: Task, config: Config, left: number): string[] {
   const problems: string[] = [];
-  if (!config.builder.allow_patch_mode) problems.push('builder.mode "patch" is not allowed by the config; use "claude_code"');
-  else if (left <= 0) problems.push('builder.mode "patch": no patch attempts are left for this milestone; use "claude_code"');
-  if (task.task_kind !== 'execute') problems.push(`builder.mode "patch" makes no sense for task_kind "${task.task_kind}"`);
+  if (!config.builder.allow_patch_mode)
+    problems.push('builder.mode "patch" is not allowed by the config; use "claude_code"');
+  else if (left <= 0)
+    problems.push('builder.mode "patch": no patch attempts are left for this milestone; use "claude_code"');
+  if (task.task_kind !== 'execute')
+    problems.push(`builder.mode "patch" makes no sense for task_kind "${task.task_kind}"`);
   return problems;
 }

@@ -2,7 +2,8 @@ import type { Config } from '../generated/types.js';
 import type { Detected } from './detect.js';
 
 /** The goal init writes when nobody was there to give one; doctor reminds of it. */
-export const GOAL_PLACEHOLDER = 'Say here, in a few sentences, what this project should become: the Brain reads it in every tick.';
+export const GOAL_PLACEHOLDER =
+  'Say here, in a few sentences, what this project should become: the Brain reads it in every tick.';
 
 /** Instructions and hooks for the next tick's agent, or for git and CI: out of the Hands' reach until an operator removes the line. */
 const CONTROL_FILES = [
@@ -30,18 +31,40 @@ export function starterConfig(detected: Detected, goal: string): Config {
       max_tick_seconds: 900,
       commit_on_success: true,
       lockfile: 'relais/lock.json',
-      runner_owned_globs: ['STATE.json', 'TASK.json', 'REPORT.json', 'REPORT.md', 'BLOCKED.json', 'FACTS.md', 'history/**', 'lock.json', 'schemas/**', 'prompts/**'].map(
-        (name) => `relais/${name}`,
-      ),
+      runner_owned_globs: [
+        'STATE.json',
+        'TASK.json',
+        'REPORT.json',
+        'REPORT.md',
+        'BLOCKED.json',
+        'FACTS.md',
+        'history/**',
+        'lock.json',
+        'schemas/**',
+        'prompts/**',
+      ].map((name) => `relais/${name}`),
       crash_cleanup: { delete_tmp_glob: 'relais/*.tmp', validate_runner_json_files: true },
       render_report_md: { enabled: true, max_chars: 6000 },
     },
     claude_code_cli: { command: 'claude', output_format: 'json', no_session_persistence: true },
-    models: { orchestrator_model: 'opus', orchestrator_fallback_model: 'sonnet', builder_model: 'sonnet', builder_fallback_model: 'haiku' },
+    models: {
+      orchestrator_model: 'opus',
+      orchestrator_fallback_model: 'sonnet',
+      builder_model: 'sonnet',
+      builder_fallback_model: 'haiku',
+    },
     ...roles(),
     scope: {
       default_allowed_globs: [...detected.allowedGlobs],
-      default_forbidden_globs: ['.git/**', 'relais/**', '**/.env*', '**/*secret*', '**/*token*', '**/node_modules/**', ...CONTROL_FILES],
+      default_forbidden_globs: [
+        '.git/**',
+        'relais/**',
+        '**/.env*',
+        '**/*secret*',
+        '**/*token*',
+        '**/node_modules/**',
+        ...CONTROL_FILES,
+      ],
       default_allow_new_files: false,
       default_allow_lockfile_changes: false,
       lockfiles: [...detected.lockfiles],
@@ -59,7 +82,13 @@ export function starterConfig(detected: Detected, goal: string): Config {
       env: { ...detected.env },
     },
     budgets: {
-      per_milestone: { max_ticks: 200, max_orchestrator_calls: 260, max_builder_calls: 200, max_verify_runs: 600, max_estimated_cost_usd: 80 },
+      per_milestone: {
+        max_ticks: 200,
+        max_orchestrator_calls: 260,
+        max_builder_calls: 200,
+        max_verify_runs: 600,
+        max_estimated_cost_usd: 80,
+      },
       warn_at_fraction: 0.8,
     },
     history: { enabled: true, dir: 'relais/history', max_mb: 500, include_diff_patch: true, include_verify_log: true },

@@ -16,5 +16,9 @@ export const VERIFY_ROWS: readonly Row<VerifyFacts>[] = [
   ['tainted', 'STOP_VERIFY_TAINTED', ({ problems }) => problems],
   ['failed_fast', 'STOP_VERIFY_FAILED_FAST', ({ failedFast }) => failedFast],
   ['failed_slow', 'STOP_VERIFY_FAILED_SLOW', ({ failedSlow }) => failedSlow],
-  ['changed_by_checks', 'STOP_VERIFY_TAINTED', ({ changed }) => changed.map((path) => `${visible(path)}: changed while the checks ran`)],
+  [
+    'changed_by_checks',
+    'STOP_VERIFY_TAINTED',
+    ({ changed }) => changed.map((path) => `${visible(path)}: changed while the checks ran`),
+  ],
 ];

@@ -55,7 +55,16 @@ export async function takeBaseline(run: Run): Promise<Baseline> {
   const keep = protectedFiles(run, { index, inventory, unfaithful }, run.config.scope.default_forbidden_globs);
   const inTree = await run.vault.keep('tree', repository.workTree, keep, inventory);
   const inGit = await world.gitdir.keepMetadata(repository, metadata, run.vault);
-  return { head, tree, inventory, metadata, refs, index, unfaithful, notRestorable: [...inTree.tooLarge, ...inGit.tooLarge] };
+  return {
+    head,
+    tree,
+    inventory,
+    metadata,
+    refs,
+    index,
+    unfaithful,
+    notRestorable: [...inTree.tooLarge, ...inGit.tooLarge],
+  };
 }
 
 /** Files that must come back byte for byte although no commit holds them as they are. */

@@ -33,7 +33,12 @@ async function callBuilder(run: Run, task: Task): Promise<BuildFacts> {
       role: 'builder',
       agent: config.builder.agent,
       systemPrompt: prompts.builderSystem,
-      userPrompt: builderPrompt(prompts.builderUser, { config, task, scope: effectiveScope(config, task), schema: prompts.builderResultSchema }),
+      userPrompt: builderPrompt(prompts.builderUser, {
+        config,
+        task,
+        scope: effectiveScope(config, task),
+        schema: prompts.builderResultSchema,
+      }),
       tools: task.task_kind === 'execute' ? 'edit' : 'read',
       model: config.models.builder_model,
       fallbackModel: config.models.builder_fallback_model,
@@ -45,7 +50,10 @@ async function callBuilder(run: Run, task: Task): Promise<BuildFacts> {
     { builder_calls: 1 },
   );
   if (result.kind !== 'answered') return { mode: 'agent', result, problems: [] };
-  const parsed = result.structured === undefined ? soleObject(result.text, { allowFence: !settings.strict_builder_json }) : { ok: true as const, value: result.structured };
+  const parsed =
+    result.structured === undefined
+      ? soleObject(result.text, { allowFence: !settings.strict_builder_json })
+      : { ok: true as const, value: result.structured };
   const checked = parsed.ok ? checkBuilderResult(parsed.value) : parsed;
   const own = checked.ok ? await checkAgainst(prompts.builderResultSchema, checked.value) : checked;
   run.record.builderOutputValid = checked.ok && own.ok;

@@ -7,7 +7,15 @@ import { saveState, timeLeft, type Run } from './run.js';
 /** What a stage decides about a call; the rest is the same for every role. */
 export type Question = Pick<
   AgentRequest,
-  'role' | 'systemPrompt' | 'userPrompt' | 'tools' | 'model' | 'fallbackModel' | 'maxTurns' | 'maxCostUsd' | 'outputSchema'
+  | 'role'
+  | 'systemPrompt'
+  | 'userPrompt'
+  | 'tools'
+  | 'model'
+  | 'fallbackModel'
+  | 'maxTurns'
+  | 'maxCostUsd'
+  | 'outputSchema'
 > & { readonly agent: AgentName; readonly permissionMode: string; readonly allowedTools: string };
 
 /**

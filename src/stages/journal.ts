@@ -68,14 +68,19 @@ export async function closeJournal(world: World, privateDir: string): Promise<vo
 export async function readJournal(world: World, privateDir: string): Promise<Journal | undefined> {
   const read = await world.files.readText(world.join(privateDir, FILE), 64 * 1024 * 1024);
   if (read.found === 'missing') return undefined;
-  if (read.found === 'unreadable') throw new Error(`the journal ${world.join(privateDir, FILE)} cannot be read: ${read.why}`);
+  if (read.found === 'unreadable')
+    throw new Error(`the journal ${world.join(privateDir, FILE)} cannot be read: ${read.why}`);
   const value = JSON.parse(read.text) as Journal;
   if (value.version !== 1) throw new Error(`the journal ${world.join(privateDir, FILE)} is of another version`);
   return value;
 }
 
 /** The baseline as the interrupted tick had recorded it. Git's metadata must be back before `index` is read. */
-export async function readBaseline(world: World, privateDir: string, journal: Journal): Promise<Omit<Baseline, 'index'>> {
+export async function readBaseline(
+  world: World,
+  privateDir: string,
+  journal: Journal,
+): Promise<Omit<Baseline, 'index'>> {
   const { files, inventory, join } = world;
   const tree = inventory.deserialize(await files.readBytes(join(privateDir, TREE_INVENTORY)));
   const metadata = inventory.deserialize(await files.readBytes(join(privateDir, GIT_INVENTORY)));

@@ -13,7 +13,8 @@ export async function judge(run: Run, task: Task, baseline: Baseline): Promise<O
   const measured = await measure(run, baseline, scope.forbidden);
   run.record.measured = measured;
   run.world.say('JUDGE', blastLine(blastRadius(measured.touched)));
-  return decide(JUDGE_ROWS, judgeFacts({ measured, scope, taskKind: task.task_kind, lockfile: isLockfile(run.config) }))?.outcome;
+  return decide(JUDGE_ROWS, judgeFacts({ measured, scope, taskKind: task.task_kind, lockfile: isLockfile(run.config) }))
+    ?.outcome;
 }
 
 /** The facts of the A4 table. */

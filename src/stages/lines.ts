@@ -18,7 +18,10 @@ export async function countLines(
   tree: string,
 ): Promise<Map<string, LineCount>> {
   const counts = new Map<string, LineCount>();
-  const numstat = tree === baseline.tree ? new Map<string, { added: number; deleted: number }>() : await run.git.numstat(baseline.tree, tree);
+  const numstat =
+    tree === baseline.tree
+      ? new Map<string, { added: number; deleted: number }>()
+      : await run.git.numstat(baseline.tree, tree);
   for (const change of changes) {
     const counted = numstat.get(change.path);
     const textual = counted !== undefined && !(await looksBinary(run, change));
@@ -39,7 +42,14 @@ function sizeOf(entry: Change['before']): number {
 }
 
 function contentDiffers({ before, after }: Change): boolean {
-  return before === undefined || after === undefined || before.kind !== after.kind || before.size !== after.size || before.ino !== after.ino || before.mtimeMs !== after.mtimeMs;
+  return (
+    before === undefined ||
+    after === undefined ||
+    before.kind !== after.kind ||
+    before.size !== after.size ||
+    before.ino !== after.ino ||
+    before.mtimeMs !== after.mtimeMs
+  );
 }
 
 async function looksBinary(run: Run, change: Change): Promise<boolean> {

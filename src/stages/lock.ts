@@ -17,10 +17,18 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
   if (repository === undefined || config === undefined) return { fact: { state: 'free', why: '' }, release: nothing };
   world.say('LOCK', 'taking the lock');
   await world.files.ensureDir(workspaceOf(world, repository, config));
-  const taken = await world.lock.takeLock(lockPath(world, repository, config), world.host, begun.id, begun.startedAt.toISOString());
+  const taken = await world.lock.takeLock(
+    lockPath(world, repository, config),
+    world.host,
+    begun.id,
+    begun.startedAt.toISOString(),
+  );
   if (!taken.taken) return { fact: lockFact(taken.found), release: nothing };
   const temporary = matcher([config.runner.crash_cleanup.delete_tmp_glob], { twins: false });
-  const removed = await world.files.cleanTemps(workspaceOf(world, repository, config), (name) => temporary(`${config.workspace_dir}/${name}`) !== undefined);
+  const removed = await world.files.cleanTemps(
+    workspaceOf(world, repository, config),
+    (name) => temporary(`${config.workspace_dir}/${name}`) !== undefined,
+  );
   if (removed.length > 0) world.say('LOCK', `removed what an interrupted write had left: ${removed.join(', ')}`);
   return { fact: { state: 'mine', why: '' }, release: () => taken.release() };
 }
@@ -29,5 +37,8 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
 export function lockFact(found: LockState): PreflightFacts['lock'] {
   if (found.state === 'free') return { state: 'free', why: '' };
   if (found.state === 'corrupt') return { state: 'corrupt', why: `${found.why}: ${found.content.slice(0, 120)}` };
-  return { state: found.state, why: `${found.why} (run ${found.lock.run_id}, pid ${found.lock.pid} on ${found.lock.host}, since ${found.lock.started_at})` };
+  return {
+    state: found.state,
+    why: `${found.why} (run ${found.lock.run_id}, pid ${found.lock.pid} on ${found.lock.host}, since ${found.lock.started_at})`,
+  };
 }

@@ -24,13 +24,23 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
   const ownRef = baseline.head.ref;
   const tip = ownRef === undefined ? head.commit : refs.get(ownRef);
   const moved = tip !== baseline.head.commit || head.ref !== ownRef;
-  if (moved) return { changed: [], headMoved: `HEAD moved from ${baseline.head.commit} to ${tip ?? head.raw} during verification; it was left there` };
+  if (moved)
+    return {
+      changed: [],
+      headMoved: `HEAD moved from ${baseline.head.commit} to ${tip ?? head.raw} during verification; it was left there`,
+    };
   const metadata = await gitdir.restoreMetadata(run.repository, baseline.metadata, run.vault, baseline.head);
-  const otherRefs = gitdir.changedRefs(baseline.refs, refs, ownRef).filter(({ ref }) => !measured.refsMoved.some((known) => known.ref === ref));
+  const otherRefs = gitdir
+    .changedRefs(baseline.refs, refs, ownRef)
+    .filter(({ ref }) => !measured.refsMoved.some((known) => known.ref === ref));
   const all = await sinceJudged(run, baseline, measured);
   const { judged } = await sortOut(run, baseline, all, effectiveScope(run.config, task).forbidden);
   const known = new Set(measured.changes.map((change) => change.path));
-  const isNew = (change: Change): boolean => change.before === undefined && !known.has(change.path) && !run.vault.has('tree', change.path) && !baseline.index.has(change.path);
+  const isNew = (change: Change): boolean =>
+    change.before === undefined &&
+    !known.has(change.path) &&
+    !run.vault.has('tree', change.path) &&
+    !baseline.index.has(change.path);
   const created = judged.filter(isNew);
   if (created.length > 0) await removeCreated(run, measured, created);
   return {
@@ -47,18 +57,25 @@ async function sinceJudged(run: Run, baseline: Baseline, measured: Measured): Pr
   const { workTree, objectFormat } = run.repository;
   const frozen = new Map<string, string>();
   for (const { path, after } of measured.changes) {
-    if (after?.kind !== 'file' || after.size > HUGE_BYTES || measured.notInTree.some((item) => item.path === path)) continue;
+    if (after?.kind !== 'file' || after.size > HUGE_BYTES || measured.notInTree.some((item) => item.path === path))
+      continue;
     const copy = inventory.absolute(frozenRoot(run), path);
-    if (!/(^|\/)\.gitattributes$/.test(path)) frozen.set(path, await inventory.blobHash(copy, after.size, objectFormat));
+    if (!/(^|\/)\.gitattributes$/.test(path))
+      frozen.set(path, await inventory.blobHash(copy, after.size, objectFormat));
   }
   const judgedPaths = new Set(measured.changes.map((change) => change.path));
   const now = await walkTree(run, baseline.index);
   const before = new Map(measured.inventory);
-  for (const [path, entry] of baseline.inventory) if (!judgedPaths.has(path) && before.has(path)) before.set(path, entry);
+  for (const [path, entry] of baseline.inventory)
+    if (!judgedPaths.has(path) && before.has(path)) before.set(path, entry);
   return inventory.changes(
     before,
     now,
-    (path) => frozen.get(path) ?? (judgedPaths.has(path) || baseline.unfaithful.has(path) ? run.vault.hashOf('tree', path) : (run.vault.hashOf('tree', path) ?? baseline.index.get(path)?.oid)),
+    (path) =>
+      frozen.get(path) ??
+      (judgedPaths.has(path) || baseline.unfaithful.has(path)
+        ? run.vault.hashOf('tree', path)
+        : (run.vault.hashOf('tree', path) ?? baseline.index.get(path)?.oid)),
     (path, entry) => inventory.blobHash(inventory.absolute(workTree, path), entry.size, objectFormat),
   );
 }
@@ -69,5 +86,7 @@ async function removeCreated(run: Run, measured: Measured, created: readonly Cha
   await run.world.restore.restoreTree(run.repository.workTree, measured.inventory, now, paths, () => {
     throw new Error('a created file has no earlier content');
   });
-  run.record.warnings.push(`verification created ${paths.length} untracked file(s), which were removed: ${paths.slice(0, 3).join(', ')}`);
+  run.record.warnings.push(
+    `verification created ${paths.length} untracked file(s), which were removed: ${paths.slice(0, 3).join(', ')}`,
+  );
 }

@@ -43,18 +43,25 @@ function movedTo(
 ): string | undefined {
   const commit = head.commit ?? (head.ref === undefined ? undefined : refs.get(head.ref));
   const ownBranch = baseline.head.ref === undefined ? undefined : refs.get(baseline.head.ref);
-  if (baseline.head.ref !== undefined && ownBranch !== undefined && ownBranch !== baseline.head.commit) return ownBranch;
+  if (baseline.head.ref !== undefined && ownBranch !== undefined && ownBranch !== baseline.head.commit)
+    return ownBranch;
   return commit !== undefined && commit !== baseline.head.commit ? commit : undefined;
 }
 
 /** Every path that differs from the baseline, ignored or not. */
-export async function differences(run: Run, baseline: Baseline, inventory: ReadonlyMap<string, Entry>): Promise<Change[]> {
+export async function differences(
+  run: Run,
+  baseline: Baseline,
+  inventory: ReadonlyMap<string, Entry>,
+): Promise<Change[]> {
   const { workTree, objectFormat } = run.repository;
   return run.world.inventory.changes(
     baseline.inventory,
     inventory,
-    (path) => run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid),
-    (path, entry) => run.world.inventory.blobHash(run.world.inventory.absolute(workTree, path), entry.size, objectFormat),
+    (path) =>
+      run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid),
+    (path, entry) =>
+      run.world.inventory.blobHash(run.world.inventory.absolute(workTree, path), entry.size, objectFormat),
   );
 }
 
@@ -67,7 +74,9 @@ export async function sortOut(
 ): Promise<{ judged: Change[]; ignored: string[] }> {
   const forbidden = matcher(forbiddenGlobs, { twins: true });
   const owned = isRunnerOwned(run.config);
-  const folders = all.some((change) => change.before?.kind === 'dir') ? trackedFolders(baseline.index) : new Set<string>();
+  const folders = all.some((change) => change.before?.kind === 'dir')
+    ? trackedFolders(baseline.index)
+    : new Set<string>();
   const always = (change: Change): boolean =>
     baseline.index.has(change.path) ||
     owned(change.path) ||
@@ -77,8 +86,11 @@ export async function sortOut(
   const open = all.filter((change) => !always(change));
   // What was there before, untracked and not dirty, was ignored; for the rest the old rules are asked.
   const created = open.filter((change) => change.before === undefined).map((change) => change.path);
-  const ignoredNow = created.length === 0 ? new Set<string>() : await run.git.ignored(created, await ruleRoot(run, baseline));
-  const ignored = new Set(open.filter((change) => change.before !== undefined || ignoredNow.has(change.path)).map((change) => change.path));
+  const ignoredNow =
+    created.length === 0 ? new Set<string>() : await run.git.ignored(created, await ruleRoot(run, baseline));
+  const ignored = new Set(
+    open.filter((change) => change.before !== undefined || ignoredNow.has(change.path)).map((change) => change.path),
+  );
   return {
     judged: all.filter((change) => !ignored.has(change.path) && !otherRunnersNote(run, change)),
     ignored: [...ignored].sort(),
@@ -107,7 +119,12 @@ export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
   return root;
 }
 
-function describe(run: Run, baseline: Baseline, change: Change, lines?: { added: number; deleted: number; estimated: boolean }): TouchedPath {
+function describe(
+  run: Run,
+  baseline: Baseline,
+  change: Change,
+  lines?: { added: number; deleted: number; estimated: boolean },
+): TouchedPath {
   const gitlinks = (path: string): boolean => {
     for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
       if (baseline.index.get(path.slice(0, at))?.mode === '160000') return true;

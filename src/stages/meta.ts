@@ -19,7 +19,11 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
     rejected_ref: record.rejectedRef ?? null,
     head_before: baseline?.head.ref ?? baseline?.head.commit ?? '',
     head_after_build: measured?.headMovedTo ?? baseline?.head.commit ?? '',
-    refs_moved: (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({ ref, before: before ?? null, after: after ?? null })),
+    refs_moved: (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({
+      ref,
+      before: before ?? null,
+      after: after ?? null,
+    })),
     touched: (measured?.touched ?? []).map((path) => {
       const change = measured?.changes.find((candidate) => candidate.path === path.path);
       return {

@@ -30,7 +30,12 @@ export async function openRun(
     repository,
     config,
     configText: place.configText,
-    prompts: await readPrompts(world, place, read.state, read.blocked === undefined ? '' : JSON.stringify(read.blocked)),
+    prompts: await readPrompts(
+      world,
+      place,
+      read.state,
+      read.blocked === undefined ? '' : JSON.stringify(read.blocked),
+    ),
     git: world.git.createGit(repository, await world.git.readSettings(repository.workTree)),
     vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
     privateDir,
@@ -58,14 +63,24 @@ async function countTick(run: Run): Promise<void> {
   for (const warning of warnings) run.world.say('PREFLIGHT', `warning: ${warning}`);
   for (const notice of run.state.notices) run.world.say('PREFLIGHT', `notice: ${notice.text}`);
   await run.world.files.removeFile(run.world.join(run.workspace, 'BLOCKED.json'));
-  await saveState(run, { ...counted, sequence: counted.sequence + 1, budget_warning: warnings.length > 0, last_run_id: run.id });
+  await saveState(run, {
+    ...counted,
+    sequence: counted.sequence + 1,
+    budget_warning: warnings.length > 0,
+    last_run_id: run.id,
+  });
 }
 
 function emptyRecord(): TickRecord {
   return { handsStarted: false, settled: false, calls: [], verifyRuns: [], verifyLog: [], warnings: [], leftovers: [] };
 }
 
-async function readPrompts(world: World, place: Place & { repository: Repository; config: Config }, state: State, blocked: string): Promise<Prompts> {
+async function readPrompts(
+  world: World,
+  place: Place & { repository: Repository; config: Config },
+  state: State,
+  blocked: string,
+): Promise<Prompts> {
   const { config, root } = place;
   const need = async (name: string): Promise<string> => {
     const read = await world.files.readText(world.join(root, name), MAX_PROMPT_FILE);
@@ -79,7 +94,8 @@ async function readPrompts(world: World, place: Place & { repository: Repository
   const { orchestrator, builder } = config;
   const history = world.join(place.repository.mainTree, config.history.dir);
   const workspace = workspaceOf(world, place.repository, config);
-  const last = state.last_task_run_id === undefined ? '' : await want(world.join(history, state.last_task_run_id), 'report.md');
+  const last =
+    state.last_task_run_id === undefined ? '' : await want(world.join(history, state.last_task_run_id), 'report.md');
   return {
     orchestratorSystem: await need(orchestrator.system_prompt_file),
     orchestratorUser: await need(orchestrator.user_prompt_file),

@@ -79,7 +79,10 @@ async function brainTouched(run: Run, baseline: Baseline): Promise<Outcome | und
   const measured = await measure(run, baseline, forbidden);
   const facts = judgeFacts({ measured, scope: { ...NO_SCOPE, forbidden }, taskKind: 'execute' });
   const fired = decide(JUDGE_ROWS, facts);
-  const moved = measured.headMovedTo === undefined ? undefined : outcome('STOP_HEAD_MOVED', [`HEAD was moved to ${measured.headMovedTo} during ORCHESTRATE`]);
+  const moved =
+    measured.headMovedTo === undefined
+      ? undefined
+      : outcome('STOP_HEAD_MOVED', [`HEAD was moved to ${measured.headMovedTo} during ORCHESTRATE`]);
   const found = fired?.outcome ?? moved;
   if (found === undefined) return undefined;
   run.record.handsStarted = true;
@@ -88,7 +91,10 @@ async function brainTouched(run: Run, baseline: Baseline): Promise<Outcome | und
 }
 
 async function readTask(run: Run, result: Extract<AgentResult, { kind: 'answered' }>): Promise<Proposal> {
-  const parsed = result.structured === undefined ? soleObject(result.text, { allowFence: true }) : { ok: true as const, value: result.structured };
+  const parsed =
+    result.structured === undefined
+      ? soleObject(result.text, { allowFence: true })
+      : { ok: true as const, value: result.structured };
   if (!parsed.ok) return { problems: parsed.errors };
   const checked = checkTask(parsed.value);
   if (!checked.ok) return { problems: checked.errors };
@@ -107,6 +113,9 @@ async function accept(run: Run, task: Task): Promise<Task> {
   await saveState(run, state);
   await writeOwned(run, 'TASK.json', `${JSON.stringify(task, null, 2)}\n`);
   const scope = effectiveScope(run.config, task);
-  run.world.say('ORCHESTRATE', `${task.task_kind} task ${task.task_id}: ${scope.maxFiles} files, ${scope.maxLines} lines at most`);
+  run.world.say(
+    'ORCHESTRATE',
+    `${task.task_kind} task ${task.task_id}: ${scope.maxFiles} files, ${scope.maxLines} lines at most`,
+  );
   return task;
 }

@@ -26,12 +26,19 @@ export async function locate(world: World): Promise<Place> {
   const read = await world.files.readText(file, MAX_CONFIG);
   if (read.found !== 'text') {
     const config: PreflightFacts['config'] =
-      read.found === 'missing' ? { state: 'missing', why: [`there is no ${CONFIG_FILE} in ${root}`] } : { state: 'unreadable', why: [`${file}: ${read.why}`] };
+      read.found === 'missing'
+        ? { state: 'missing', why: [`there is no ${CONFIG_FILE} in ${root}`] }
+        : { state: 'unreadable', why: [`${file}: ${read.why}`] };
     return { root, ...repository, configText: '', facts: { config, git } };
   }
   const checked = readConfig(read.text);
   if (!checked.ok) {
-    return { root, ...repository, configText: read.text, facts: { config: { state: 'invalid', why: checked.errors }, git } };
+    return {
+      root,
+      ...repository,
+      configText: read.text,
+      facts: { config: { state: 'invalid', why: checked.errors }, git },
+    };
   }
   return { root, ...repository, config: checked.value, configText: read.text, facts: { config: { state: 'ok' }, git } };
 }

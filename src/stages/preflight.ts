@@ -23,7 +23,11 @@ export interface Workspace {
 }
 
 /** Gathers every fact of the A1 table; writes nothing. Facts that need a config or git are neutral without. */
-export async function gatherPreflight(world: World, place: Place, lock: PreflightFacts['lock']): Promise<PreflightFacts> {
+export async function gatherPreflight(
+  world: World,
+  place: Place,
+  lock: PreflightFacts['lock'],
+): Promise<PreflightFacts> {
   const { config, repository } = place;
   const neutral: PreflightFacts = {
     ...place.facts,
@@ -37,13 +41,15 @@ export async function gatherPreflight(world: World, place: Place, lock: Prefligh
   };
   if (config === undefined || repository === undefined || !place.facts.git.ok) return neutral;
   const git = world.git.createGit(repository, await world.git.readSettings(repository.workTree));
-  if ((await git.head()) === undefined) return { ...neutral, git: { ok: false, why: 'HEAD cannot be read: the repository has no commit yet' } };
+  if ((await git.head()) === undefined)
+    return { ...neutral, git: { ok: false, why: 'HEAD cannot be read: the repository has no commit yet' } };
   const workspace = await readWorkspace(world, repository, config);
   const journal = await readJournal(world, world.privateDir(repository.commonDir));
   const { state } = workspace;
   return {
     ...neutral,
-    ...(journal !== undefined && journal.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
+    ...(journal !== undefined &&
+      journal.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
     dirty: await dirtyPaths(git, config),
     historyBytes: await world.files.folderSize(world.join(repository.mainTree, config.history.dir)),
     historyCapBytes: config.history.max_mb * 1024 * 1024,
@@ -62,7 +68,9 @@ export function decidePreflight(facts: PreflightFacts): Outcome | undefined {
 async function dirtyPaths(git: Git, config: Config): Promise<string[]> {
   const owned = isRunnerOwned(config);
   const operations = (await git.operationInProgress()).map((name) => `${name} is in progress`);
-  const changed = (await git.status()).filter(({ path }) => !owned(path)).map(({ path, xy }) => `${xy} ${oneLine(path)}`);
+  const changed = (await git.status())
+    .filter(({ path }) => !owned(path))
+    .map(({ path, xy }) => `${xy} ${oneLine(path)}`);
   return [...operations, ...changed];
 }
 

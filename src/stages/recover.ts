@@ -49,12 +49,15 @@ export async function recover(world: World, place: Ready, dryRun: boolean): Prom
   const folder = workspaceOf(world, place.repository, place.config);
   for (const line of workspace.invalid) {
     const name = line.slice(place.config.workspace_dir.length + 1, line.indexOf(':'));
-    steps.push(`set ${place.config.workspace_dir}/${name} aside as ${name}.broken${name === 'STATE.json' ? ' and rebuild it from history' : ''}`);
+    steps.push(
+      `set ${place.config.workspace_dir}/${name} aside as ${name}.broken${name === 'STATE.json' ? ' and rebuild it from history' : ''}`,
+    );
     if (!dryRun) await setAside(world, place, folder, name);
   }
   if (workspace.state.notices.length > 0) {
     steps.push(...workspace.state.notices.map((notice) => `noted as seen: ${notice.text}`));
-    if (!dryRun && workspace.invalid.length === 0) await world.files.writeJson(world.join(folder, 'STATE.json'), { ...workspace.state, notices: [] });
+    if (!dryRun && workspace.invalid.length === 0)
+      await world.files.writeJson(world.join(folder, 'STATE.json'), { ...workspace.state, notices: [] });
   }
   return { steps, left };
 }
@@ -62,11 +65,17 @@ export async function recover(world: World, place: Ready, dryRun: boolean): Prom
 async function branchHas(world: World, repository: Repository, journal: Journal): Promise<boolean> {
   const refs = await world.gitdir.readRefs(repository);
   const head = await world.gitdir.readHead(repository);
-  const tip = journal.commit_ref === 'HEAD' || journal.commit_ref === undefined ? head.commit : refs.get(journal.commit_ref);
+  const tip =
+    journal.commit_ref === 'HEAD' || journal.commit_ref === undefined ? head.commit : refs.get(journal.commit_ref);
   return tip === journal.commit;
 }
 
-async function reopen(world: World, place: Ready, privateDir: string, journal: Journal): Promise<{ run: Run; baseline: Baseline }> {
+async function reopen(
+  world: World,
+  place: Ready,
+  privateDir: string,
+  journal: Journal,
+): Promise<{ run: Run; baseline: Baseline }> {
   const { repository, config } = place;
   const read = await readBaseline(world, privateDir, journal);
   const vault = await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat);
@@ -86,20 +95,40 @@ async function reopen(world: World, place: Ready, privateDir: string, journal: J
     repository,
     config,
     configText: place.configText,
-    prompts: { orchestratorSystem: '', orchestratorUser: '', builderSystem: '', builderUser: '', taskSchema: '', builderResultSchema: '', facts: '', lastReport: '', blocked: '' },
+    prompts: {
+      orchestratorSystem: '',
+      orchestratorUser: '',
+      builderSystem: '',
+      builderUser: '',
+      taskSchema: '',
+      builderResultSchema: '',
+      facts: '',
+      lastReport: '',
+      blocked: '',
+    },
     git,
     vault,
     privateDir,
     scratch,
     workspace: workspaceOf(world, repository, config),
     state,
-    record: { baseline, handsStarted: true, settled: false, calls: [], verifyRuns: [], verifyLog: [], warnings: [], leftovers: [] },
+    record: {
+      baseline,
+      handsStarted: true,
+      settled: false,
+      calls: [],
+      verifyRuns: [],
+      verifyLog: [],
+      warnings: [],
+      leftovers: [],
+    },
   };
   return { run, baseline };
 }
 
 async function undo(world: World, place: Ready, privateDir: string, journal: Journal): Promise<string[]> {
-  if (journal.work_tree !== place.repository.workTree) return [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`];
+  if (journal.work_tree !== place.repository.workTree)
+    return [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`];
   const headBefore = await world.gitdir.readHead(place.repository);
   const refsBefore = await world.gitdir.readRefs(place.repository);
   const { run, baseline } = await reopen(world, place, privateDir, journal);
@@ -107,7 +136,8 @@ async function undo(world: World, place: Ready, privateDir: string, journal: Jou
   await keepOwnFiles(run, baseline);
   const tip = baseline.head.ref === undefined ? headBefore.commit : refsBefore.get(baseline.head.ref);
   const measured = await measure(run, baseline, run.config.scope.default_forbidden_globs);
-  run.record.measured = tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
+  run.record.measured =
+    tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
   const verdict: Outcome = outcome('STOP_INTERRUPTED', [`interrupted in ${journal.phase}`]);
   return rollBack(run, baseline, verdict);
 }
@@ -121,7 +151,12 @@ async function keepOwnFiles(run: Run, baseline: Baseline): Promise<void> {
     if (entry?.kind === 'file') baseline.inventory.set(path, entry);
     else if (entry === undefined) baseline.inventory.delete(path);
   }
-  await run.vault.keep('tree', run.repository.workTree, paths.filter((path) => baseline.inventory.has(path)), baseline.inventory);
+  await run.vault.keep(
+    'tree',
+    run.repository.workTree,
+    paths.filter((path) => baseline.inventory.has(path)),
+    baseline.inventory,
+  );
 }
 
 async function finishCommit(world: World, place: Ready, journal: Journal): Promise<void> {
@@ -147,7 +182,11 @@ async function stateFromHistory(world: World, place: Ready): Promise<State> {
   return rebuildState(emptyState(), entries);
 }
 
-async function readChecked<T>(world: World, file: string, check: (value: unknown) => { ok: true; value: T } | { ok: false; errors: string[] }): Promise<T | undefined> {
+async function readChecked<T>(
+  world: World,
+  file: string,
+  check: (value: unknown) => { ok: true; value: T } | { ok: false; errors: string[] },
+): Promise<T | undefined> {
   const read = await world.files.readText(file, 64 * 1024 * 1024);
   if (read.found !== 'text') return undefined;
   const parsed = parseJson(read.text);

@@ -81,7 +81,8 @@ export async function finish(run: Run, ending: Outcome): Promise<Ended> {
     const reportMd = await writeReports(world, run.workspace, config, report);
     await closeJournal(world, run.privateDir);
     await world.files.removeTree(run.scratch);
-    if (ending.verdict === 'blocked') await world.files.writeJson(world.join(run.workspace, 'BLOCKED.json'), blockedNote(world, run.id, ending));
+    if (ending.verdict === 'blocked')
+      await world.files.writeJson(world.join(run.workspace, 'BLOCKED.json'), blockedNote(world, run.id, ending));
     return {
       runId: run.id,
       outcome: ending,
@@ -98,8 +99,14 @@ export async function finish(run: Run, ending: Outcome): Promise<Ended> {
 /** A6: the report can't be written. A verified commit is kept, the caller is told, BLOCKED.json is tried. */
 async function unwritten(run: Run, ending: Outcome, error: unknown): Promise<Ended> {
   const why = error instanceof Error ? error.message : String(error);
-  const lost = outcome('STOP_INTERRUPTED', [`the report could not be written: ${why}`, `the tick itself had ended with ${ending.code}`]);
-  const note = { ...blockedNote(run.world, run.id, lost), remedy: 'free disk space or make the workspace writable, then run `relais recover`' };
+  const lost = outcome('STOP_INTERRUPTED', [
+    `the report could not be written: ${why}`,
+    `the tick itself had ended with ${ending.code}`,
+  ]);
+  const note = {
+    ...blockedNote(run.world, run.id, lost),
+    remedy: 'free disk space or make the workspace writable, then run `relais recover`',
+  };
   await run.world.files.writeJson(run.world.join(run.workspace, 'BLOCKED.json'), note).catch((second: unknown) => {
     run.world.say('REPORT', `BLOCKED.json could not be written either: ${String(second)}`);
   });
@@ -125,7 +132,10 @@ async function settleState(run: Run, ending: Outcome): Promise<void> {
     run.record.pendingQuestion = asked.pending_question.prompt;
     run.record.warnings.push(`question: ${asked.pending_question.prompt}`);
   }
-  const moved = (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({ run_id: run.id, text: `${ref} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'} during ${run.id}; it was left there` }));
+  const moved = (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({
+    run_id: run.id,
+    text: `${ref} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'} during ${run.id}; it was left there`,
+  }));
   if (run.record.builderOutputValid === false) run.record.warnings.push('builder_output_valid=false');
   await saveState(run, {
     ...run.state,
@@ -186,15 +196,22 @@ async function writeHistory(run: Run, ending: Outcome, report: Report): Promise<
   if (!config.history.enabled) return;
   const folder = world.join(run.repository.mainTree, config.history.dir, run.id);
   await world.files.ensureDir(folder);
-  const meta: Meta = buildMeta(run, ending, { configSha256: world.sha256(run.configText), containment: world.spawn.containment() });
+  const meta: Meta = buildMeta(run, ending, {
+    configSha256: world.sha256(run.configText),
+    containment: world.spawn.containment(),
+  });
   await world.files.writeJson(world.join(folder, 'meta.json'), meta);
   await world.files.writeJson(world.join(folder, 'report.json'), report);
-  await world.files.writeAtomic(world.join(folder, 'report.md'), renderReport(report, config.runner.render_report_md.max_chars));
-  if (config.history.include_verify_log) await world.files.writeAtomic(world.join(folder, 'verify.log'), record.verifyLog.join('\n'));
+  await world.files.writeAtomic(
+    world.join(folder, 'report.md'),
+    renderReport(report, config.runner.render_report_md.max_chars),
+  );
+  if (config.history.include_verify_log)
+    await world.files.writeAtomic(world.join(folder, 'verify.log'), record.verifyLog.join('\n'));
   if (config.history.include_diff_patch) {
     const { baseline, measured } = record;
-    if (baseline === undefined || measured === undefined || measured.tree === baseline.tree) await world.files.writeAtomic(world.join(folder, 'diff.patch'), '');
+    if (baseline === undefined || measured === undefined || measured.tree === baseline.tree)
+      await world.files.writeAtomic(world.join(folder, 'diff.patch'), '');
     else await run.git.patch(baseline.tree, measured.tree, world.join(folder, 'diff.patch'), MAX_PATCH);
   }
 }
-

@@ -22,10 +22,18 @@ export async function rollBack(run: Run, baseline: Baseline, verdict: Outcome): 
       await restoreEmptyFolders(run, baseline, current);
       return [];
     }
-    await run.world.restore.restoreTree(run.repository.workTree, baseline.inventory, current, left.map((change) => change.path), (path, entry) => content(run, baseline, path, entry));
+    await run.world.restore.restoreTree(
+      run.repository.workTree,
+      baseline.inventory,
+      current,
+      left.map((change) => change.path),
+      (path, entry) => content(run, baseline, path, entry),
+    );
   }
   const left = await remaining(run, baseline, await walkTree(run, baseline.index), forbidden);
-  return left.map((change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`);
+  return left.map(
+    (change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`,
+  );
 }
 
 function forbiddenGlobs(run: Run): readonly string[] {
@@ -38,29 +46,47 @@ async function measureForRollback(run: Run, baseline: Baseline, forbidden: reado
   if (run.record.measured !== undefined && run.record.verifyRuns.length === 0) return run.record.measured;
   const earlier = run.record.measured;
   const measured = await measure(run, baseline, forbidden);
-  const merged: Measured = earlier?.headMovedTo === undefined ? measured : { ...measured, headMovedTo: earlier.headMovedTo };
+  const merged: Measured =
+    earlier?.headMovedTo === undefined ? measured : { ...measured, headMovedTo: earlier.headMovedTo };
   if (earlier === undefined) run.record.measured = merged;
   return merged;
 }
 
-async function remaining(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>, forbidden: readonly string[]): Promise<Change[]> {
+async function remaining(
+  run: Run,
+  baseline: Baseline,
+  current: ReadonlyMap<string, Entry>,
+  forbidden: readonly string[],
+): Promise<Change[]> {
   const all = await differences(run, baseline, current);
   return (await sortOut(run, baseline, all, forbidden)).judged;
 }
 
-async function content(run: Run, baseline: Baseline, path: string, entry: Entry): Promise<import('node:stream').Readable | Buffer> {
+async function content(
+  run: Run,
+  baseline: Baseline,
+  path: string,
+  entry: Entry,
+): Promise<import('node:stream').Readable | Buffer> {
   if (run.vault.has('tree', path)) return run.vault.bytes('tree', path);
   const indexed = baseline.index.get(path);
-  if (indexed === undefined || baseline.unfaithful.has(path)) throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
+  if (indexed === undefined || baseline.unfaithful.has(path))
+    throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
   return run.git.blobTo(indexed.oid);
 }
 
 async function restoreEmptyFolders(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>): Promise<void> {
   const { created, removed } = run.world.inventory.emptyFolders(baseline.inventory, current);
   if (created.length + removed.length === 0) return;
-  await run.world.restore.restoreTree(run.repository.workTree, baseline.inventory, current, [...created, ...removed], () => {
-    throw new Error('a folder has no content');
-  });
+  await run.world.restore.restoreTree(
+    run.repository.workTree,
+    baseline.inventory,
+    current,
+    [...created, ...removed],
+    () => {
+      throw new Error('a folder has no content');
+    },
+  );
 }
 
 /** Keeps what the agents made: as a commit under refs/relais/rejected, with their own commits as a parent. */

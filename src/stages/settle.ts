@@ -8,7 +8,10 @@ import type { Baseline, Measured, Run } from './run.js';
 
 /** Makes the verdict true: the judged tree is committed, or everything is put back as it was. */
 export async function settle(run: Run, task: Task | undefined, baseline: Baseline, verdict: Outcome): Promise<Outcome> {
-  const settled = verdict.verdict === 'success' && task !== undefined ? await keep(run, task, baseline) : await undo(run, baseline, verdict);
+  const settled =
+    verdict.verdict === 'success' && task !== undefined
+      ? await keep(run, task, baseline)
+      : await undo(run, baseline, verdict);
   run.record.settled = true;
   return settled;
 }
@@ -39,12 +42,26 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
     run.world.say('SETTLE', 'the change stays in the work tree (runner.commit_on_success is false)');
     return success;
   }
-  const message = commitMessage({ task, runId: run.id, blast: blastLine(blastRadius(measured.touched)), costUsd: totalCost(run) });
-  const commit = await run.git.commitTree({ tree: measured.tree, parents: [baseline.head.commit], message, date: run.world.clock.now() });
+  const message = commitMessage({
+    task,
+    runId: run.id,
+    blast: blastLine(blastRadius(measured.touched)),
+    costUsd: totalCost(run),
+  });
+  const commit = await run.git.commitTree({
+    tree: measured.tree,
+    parents: [baseline.head.commit],
+    message,
+    date: run.world.clock.now(),
+  });
   const ref = baseline.head.ref ?? 'HEAD';
   await writePhase(run, 'commit', { oid: commit, ref });
   if (!(await run.git.updateRef(ref, commit, baseline.head.commit, `relais: ${run.id}`))) {
-    return undo(run, baseline, outcome('STOP_HEAD_MOVED', [`${ref} was moved by somebody else before the commit; it was left there`]));
+    return undo(
+      run,
+      baseline,
+      outcome('STOP_HEAD_MOVED', [`${ref} was moved by somebody else before the commit; it was left there`]),
+    );
   }
   run.record.commit = commit;
   await run.git.stageTouched(baseline.tree, measured.tree);

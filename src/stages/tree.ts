@@ -30,16 +30,21 @@ export async function buildMeasuredTree(
     const tracked = baseline.index.has(path);
     if (owned(path)) continue;
     if (isGitPath(path)) notInTree.push({ path, why: 'a git folder' });
-    else if (!tracked && forbidden(path) !== undefined) notInTree.push({ path, why: 'matches a forbidden glob; its content stays out of git' });
+    else if (!tracked && forbidden(path) !== undefined)
+      notInTree.push({ path, why: 'matches a forbidden glob; its content stays out of git' });
     else if (after === undefined || after.kind === 'dir') {
       if (tracked) held.push({ path, mode: '000000', oid: null });
-    } else if (after.kind === 'link') held.push({ path, mode: '120000', oid: await run.git.storeBytes(run.world.inventory.targetBytes(after)) });
+    } else if (after.kind === 'link')
+      held.push({ path, mode: '120000', oid: await run.git.storeBytes(run.world.inventory.targetBytes(after)) });
     else if (after.kind !== 'file') notInTree.push({ path, why: `a ${after.kind}` });
     else if (after.size > HUGE_BYTES) notInTree.push({ path, why: `${after.size} bytes` });
     else toStore.push(change);
   }
   held.push(...(await storeFrozen(run, baseline, toStore)));
-  const tree = held.length === 0 ? baseline.tree : await run.git.buildTree(baseline.head.commit, held, run.world.join(run.scratch, 'index'));
+  const tree =
+    held.length === 0
+      ? baseline.tree
+      : await run.git.buildTree(baseline.head.commit, held, run.world.join(run.scratch, 'index'));
   return { tree, notInTree };
 }
 
@@ -47,7 +52,11 @@ async function storeFrozen(run: Run, baseline: Baseline, changes: readonly Chang
   if (changes.length === 0) return [];
   const root = frozenRoot(run);
   await run.world.files.removeTree(root);
-  await run.world.restore.freeze(run.repository.workTree, changes.map((change) => change.path), root);
+  await run.world.restore.freeze(
+    run.repository.workTree,
+    changes.map((change) => change.path),
+    root,
+  );
   // A touched attributes file must not decide how the others are converted: stored raw, then replaced by the old one.
   const isRule = (path: string): boolean => /(^|\/)\.gitattributes$/.test(path);
   const oids = new Map<string, string>();

@@ -25,7 +25,12 @@ export async function resolvePrograms(run: Run): Promise<Programs> {
 }
 
 /** Runs the task's checks, fast then slow, the first failure stops; then looks at the repository again. */
-export async function verify(run: Run, task: Task, baseline: Baseline, programs: Programs): Promise<Outcome | undefined> {
+export async function verify(
+  run: Run,
+  task: Task,
+  baseline: Baseline,
+  programs: Programs,
+): Promise<Outcome | undefined> {
   const expanded = expand(run.config, task);
   const problems = expanded.ok ? await escapes(run, expanded.checks) : expanded.problems;
   const tainted = decide(VERIFY_ROWS, facts({ problems }));
@@ -50,7 +55,11 @@ function facts(given: Partial<VerifyFacts>): VerifyFacts {
 /** The ending of a tick that was told to stop, by a signal or by its own deadline. */
 export function interrupted(run: Run): Outcome {
   const reason = String(run.signal.reason);
-  return outcome('STOP_INTERRUPTED', [reason === 'deadline' ? `the tick reached max_tick_seconds (${run.config.runner.max_tick_seconds})` : `interrupted by ${reason}`]);
+  return outcome('STOP_INTERRUPTED', [
+    reason === 'deadline'
+      ? `the tick reached max_tick_seconds (${run.config.runner.max_tick_seconds})`
+      : `interrupted by ${reason}`,
+  ]);
 }
 
 async function escapes(run: Run, checks: readonly Check[]): Promise<string[]> {
@@ -91,19 +100,34 @@ async function runCheck(run: Run, check: Check, program: string | undefined): Pr
     duration_ms: Math.round(end?.durationMs ?? 0),
     timed_out: end?.how === 'timed_out',
   });
-  const output = end === undefined ? `${check.cmd}: not found on PATH outside the repository\n` : `${end.stdout.toString()}${end.stderr.toString()}${end.error ?? ''}`;
-  run.record.verifyLog.push(`=== ${label}: ${check.cmd} ${check.args.join(' ')}\n${output}\n=== exit ${exitCode}${end?.cut ? ' (output cut)' : ''}\n`);
-  if (end?.escapees.length) run.record.warnings.push(`${label} left ${end.escapees.length} process(es) behind; they were ended`);
+  const output =
+    end === undefined
+      ? `${check.cmd}: not found on PATH outside the repository\n`
+      : `${end.stdout.toString()}${end.stderr.toString()}${end.error ?? ''}`;
+  run.record.verifyLog.push(
+    `=== ${label}: ${check.cmd} ${check.args.join(' ')}\n${output}\n=== exit ${exitCode}${end?.cut ? ' (output cut)' : ''}\n`,
+  );
+  if (end?.escapees.length)
+    run.record.warnings.push(`${label} left ${end.escapees.length} process(es) behind; they were ended`);
   if (end?.how === 'exited' && exitCode === 0) return undefined;
   if (end === undefined) return `${label}: program "${check.cmd}" was not found on PATH outside the repository`;
-  return end.how === 'timed_out' ? `${label} timed out after ${check.timeout_ms} ms` : `${label} exited with ${exitCode}`;
+  return end.how === 'timed_out'
+    ? `${label} timed out after ${check.timeout_ms} ms`
+    : `${label} exited with ${exitCode}`;
 }
 
-const PASSED_ON = /^(HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|CI|XDG_(CACHE|CONFIG|DATA)_HOME|NVM_[A-Z]+|VOLTA_HOME|JAVA_HOME|GOPATH|GOROOT|CARGO_HOME|RUSTUP_HOME|PNPM_HOME)$/;
+const PASSED_ON =
+  /^(HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|CI|XDG_(CACHE|CONFIG|DATA)_HOME|NVM_[A-Z]+|VOLTA_HOME|JAVA_HOME|GOPATH|GOROOT|CARGO_HOME|RUSTUP_HOME|PNPM_HOME)$/;
 
 /** An allow-list plus what the config adds; agent credentials never reach a check. */
 function checkEnvironment(run: Run): Record<string, string> {
   const { env, programs } = run.world;
-  const passed = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && PASSED_ON.test(pair[0]));
-  return { ...Object.fromEntries(passed), PATH: programs.trustedPath(env.PATH, run.repository.workTree), ...run.config.verification.env };
+  const passed = Object.entries(env).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && PASSED_ON.test(pair[0]),
+  );
+  return {
+    ...Object.fromEntries(passed),
+    PATH: programs.trustedPath(env.PATH, run.repository.workTree),
+    ...run.config.verification.env,
+  };
 }

@@ -12,6 +12,9 @@ export const systemClock: Clock = {
 
 /** A run id that sorts by time, like 20261118T083915Z-3fa9c1d2. */
 export function newRunId(now: Date, random: () => string): string {
-  const stamp = now.toISOString().replace(/\.\d+Z$/, 'Z').replaceAll(/[-:]/g, '');
+  const stamp = now
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(/[-:]/g, '');
   return `${stamp}-${random()}`;
 }

@@ -11,9 +11,12 @@ import * as write from './gitWrite.js';
 import { absolute, decodePath, splitZ } from './paths.js';
 
 const CONVERTING = ['filter', 'ident', 'working-tree-encoding'];
-const KEPT_KEYS = /^(?:core\.(?:excludesfile|attributesfile|autocrlf|eol)|safe\.directory|filter\..+\.(?:clean|smudge|process|required))$/;
+const KEPT_KEYS =
+  /^(?:core\.(?:excludesfile|attributesfile|autocrlf|eol)|safe\.directory|filter\..+\.(?:clean|smudge|process|required))$/;
 
-export type Found = { readonly found: 'yes'; readonly repository: Repository } | { readonly found: 'no'; readonly why: string };
+export type Found =
+  | { readonly found: 'yes'; readonly repository: Repository }
+  | { readonly found: 'no'; readonly why: string };
 
 /** One repository's questions and verbs, each a single hardened git call or few. */
 export interface Git {
@@ -24,7 +27,11 @@ export interface Git {
   refExists(ref: string): Promise<boolean>;
   indexEntries(): Promise<Map<string, IndexEntry>>;
   /** Tracked paths whose bytes in the work tree may differ from their blob's. */
-  convertedPaths(paths: readonly string[], size: (path: string) => number, entries: ReadonlyMap<string, IndexEntry>): Promise<Set<string>>;
+  convertedPaths(
+    paths: readonly string[],
+    size: (path: string) => number,
+    entries: ReadonlyMap<string, IndexEntry>,
+  ): Promise<Set<string>>;
   ignored(paths: readonly string[], ruleRoot: string): Promise<Set<string>>;
   storeFiles(root: string, paths: readonly string[]): Promise<Map<string, string>>;
   storeBytes(bytes: Buffer): Promise<string>;
@@ -45,13 +52,23 @@ export interface Git {
 
 /** Finds the repository around a folder, and where its parts are. */
 export async function openRepository(cwd: string): Promise<Found> {
-  const answer = await plainGit(cwd, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir', '--show-object-format']);
-  if (answer.exitCode !== 0) return { found: 'no', why: answer.stderr.trim().split('\n')[0] || `git rev-parse ended with ${answer.exitCode}` };
+  const answer = await plainGit(cwd, [
+    'rev-parse',
+    '--path-format=absolute',
+    '--show-toplevel',
+    '--git-dir',
+    '--git-common-dir',
+    '--show-object-format',
+  ]);
+  if (answer.exitCode !== 0)
+    return { found: 'no', why: answer.stderr.trim().split('\n')[0] || `git rev-parse ended with ${answer.exitCode}` };
   const [workTree, gitDir, commonDir, objectFormat, ...rest] = decodePath(answer.stdout).replace(/\n$/, '').split('\n');
   // With the u flag only lone surrogates match: bytes that were not UTF-8.
   const odd = rest.length > 0 || [workTree, gitDir, commonDir].some((part) => /[\uD800-\uDFFF]/u.test(part ?? ''));
-  if (odd || !workTree || !gitDir || !commonDir) return { found: 'no', why: 'its path holds a line break or is not UTF-8' };
-  if (objectFormat !== 'sha1' && objectFormat !== 'sha256') return { found: 'no', why: `unknown object format ${objectFormat ?? ''}` };
+  if (odd || !workTree || !gitDir || !commonDir)
+    return { found: 'no', why: 'its path holds a line break or is not UTF-8' };
+  if (objectFormat !== 'sha1' && objectFormat !== 'sha256')
+    return { found: 'no', why: `unknown object format ${objectFormat ?? ''}` };
   const mainTree = gitDir === commonDir ? workTree : ((await firstTree(workTree)) ?? workTree);
   return { found: 'yes', repository: { workTree, gitDir, commonDir, mainTree, objectFormat } };
 }
@@ -71,9 +88,12 @@ export async function readSettings(cwd: string): Promise<GitSettings> {
     if (KEPT_KEYS.test(key)) kept.push([key, value]);
   }
   // Calls are made from other folders, too.
-  const settled = (key: string, value: string): string => (/file$/.test(key) && /^[^/~%]/.test(value) ? path.resolve(cwd, value) : value);
+  const settled = (key: string, value: string): string =>
+    /file$/.test(key) && /^[^/~%]/.test(value) ? path.resolve(cwd, value) : value;
   // Several values only mean something for safe.directory; elsewhere the last one holds.
-  const config = kept.filter(([key, value]) => key === 'safe.directory' || last.get(key) === value).map(([key, value]) => [key, settled(key, value)] as const);
+  const config = kept
+    .filter(([key, value]) => key === 'safe.directory' || last.get(key) === value)
+    .map(([key, value]) => [key, settled(key, value)] as const);
   return { name: last.get('user.name') || 'Relais', email: last.get('user.email') || 'relais@localhost', config };
 }
 
@@ -101,7 +121,9 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     stageTouched: (from, to) => write.stageTouched(git, from, to),
     applyPatch: (patch, options) => write.applyPatch(git, patch, options),
     recentCommits: async (count) => {
-      const log = await (await porcelain(git)).raw('log', `--max-count=${count}`, '--no-show-signature', '--format=%h %ad %s', '--date=short');
+      const log = await (
+        await porcelain(git)
+      ).raw('log', `--max-count=${count}`, '--no-show-signature', '--format=%h %ad %s', '--date=short');
       return log.split('\n').filter((entry) => entry !== '');
     },
     version: async () => (await porcelain(git)).raw('version').then((text) => text.trim().replace(/^git version /, '')),
@@ -125,7 +147,9 @@ async function porcelain(git: GitCall): Promise<import('simple-git').SimpleGit> 
     allowUnsafeProtocolOverride: true,
     allowUnsafeFilter: true,
   };
-  return simpleGit({ baseDir: git.workTree, binary: git.program, allowEnvironment: Object.keys(git.env), unsafe }).env({ ...git.env });
+  return simpleGit({ baseDir: git.workTree, binary: git.program, allowEnvironment: Object.keys(git.env), unsafe }).env({
+    ...git.env,
+  });
 }
 
 interface Question {
@@ -134,14 +158,22 @@ interface Question {
   readonly entries: ReadonlyMap<string, IndexEntry>;
 }
 
-async function convertedPaths(git: GitCall, repository: Repository, settings: GitSettings, { paths, size, entries }: Question): Promise<Set<string>> {
+async function convertedPaths(
+  git: GitCall,
+  repository: Repository,
+  settings: GitSettings,
+  { paths, size, entries }: Question,
+): Promise<Set<string>> {
   const rules = await attributeRules(repository, settings, entries);
   const autocrlf = settings.config.some(([key, value]) => key === 'core.autocrlf' && value !== 'false');
   if (paths.length === 0 || (rules.length === 0 && !autocrlf)) return new Set();
   // Asked only where some rule mentions such an attribute at all: the answer is long.
   const mentioned = CONVERTING.filter((name) => rules.some((text) => text.includes(name)));
   const converted = mentioned.length === 0 ? new Set<string>() : await read.withAttributes(git, paths, mentioned);
-  const sizes = await read.blobSizes(git, paths.flatMap((file) => entries.get(file)?.oid ?? []));
+  const sizes = await read.blobSizes(
+    git,
+    paths.flatMap((file) => entries.get(file)?.oid ?? []),
+  );
   for (const file of paths) {
     // Converted line ends always change the size.
     if (sizes.get(entries.get(file)?.oid ?? '') !== size(file)) converted.add(file);
@@ -150,11 +182,21 @@ async function convertedPaths(git: GitCall, repository: Repository, settings: Gi
 }
 
 /** The texts of all attributes files that count: in the tree, the repository's own, the user's, the system's. */
-async function attributeRules(repository: Repository, settings: GitSettings, entries: ReadonlyMap<string, IndexEntry>): Promise<string[]> {
+async function attributeRules(
+  repository: Repository,
+  settings: GitSettings,
+  entries: ReadonlyMap<string, IndexEntry>,
+): Promise<string[]> {
   const home = process.env['XDG_CONFIG_HOME'] || path.join(process.env['HOME'] || os.homedir(), '.config');
   const configured = settings.config.findLast(([key]) => key === 'core.attributesfile')?.[1];
-  const users = configured ? configured.replace(/^~(?=\/)/, process.env['HOME'] || os.homedir()) : path.join(home, 'git', 'attributes');
-  const files: (string | Buffer)[] = [path.join(repository.commonDir, 'info', 'attributes'), path.resolve(repository.workTree, users), '/etc/gitattributes'];
+  const users = configured
+    ? configured.replace(/^~(?=\/)/, process.env['HOME'] || os.homedir())
+    : path.join(home, 'git', 'attributes');
+  const files: (string | Buffer)[] = [
+    path.join(repository.commonDir, 'info', 'attributes'),
+    path.resolve(repository.workTree, users),
+    '/etc/gitattributes',
+  ];
   for (const file of entries.keys()) {
     if (file === '.gitattributes' || file.endsWith('/.gitattributes')) files.push(absolute(repository.workTree, file));
   }

@@ -94,13 +94,23 @@ export function hardenedGit(repository: Repository, settings: GitSettings): GitC
   };
   const stream = (args: readonly string[], stdin?: string): Readable =>
     streamGit(program, args, { cwd: repository.workTree, env: { ...env, GIT_WORK_TREE: repository.workTree } }, stdin);
-  return Object.assign(call, { program, env: { ...env, GIT_WORK_TREE: repository.workTree }, workTree: repository.workTree, stream });
+  return Object.assign(call, {
+    program,
+    env: { ...env, GIT_WORK_TREE: repository.workTree },
+    workTree: repository.workTree,
+    stream,
+  });
 }
 
 /** Git as the user would get it, for finding the repository and reading the settings before the Hands. */
 export async function plainGit(cwd: string, args: readonly string[]): Promise<Answer> {
   const root = enclosing(cwd);
-  const env: Record<string, string> = { ...inherited(root), LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+  const env: Record<string, string> = {
+    ...inherited(root),
+    LC_ALL: 'C',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+  };
   // These say where the user's own configuration is; every other GIT_* could redirect us.
   for (const name of ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM']) {
     const value = process.env[name];
@@ -125,7 +135,8 @@ async function callGit(
   const options = { cwd, env, extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false } as const;
   const result = await execa(program, [...args], { ...options, input: stdin ?? '', maxBuffer: MAX_BUFFER });
   const stderr = Buffer.from(result.stderr).toString('utf8');
-  if (result.exitCode === undefined || result.isMaxBuffer) throw new GitError(args, -1, stderr || (result.shortMessage ?? 'it did not start'));
+  if (result.exitCode === undefined || result.isMaxBuffer)
+    throw new GitError(args, -1, stderr || (result.shortMessage ?? 'it did not start'));
   return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout), stderr };
 }
 
@@ -136,12 +147,20 @@ function streamGit(
   stdin: string | undefined,
 ): Readable {
   const buffer = { stdout: false, stderr: true } as const;
-  const child = execa(program, [...args], { ...options, extendEnv: false, reject: false, encoding: 'buffer', buffer, input: stdin ?? '' });
+  const child = execa(program, [...args], {
+    ...options,
+    extendEnv: false,
+    reject: false,
+    encoding: 'buffer',
+    buffer,
+    input: stdin ?? '',
+  });
   // Held back until git has ended well: the end of a broken object must not look like its end.
   const out = new PassThrough();
   const finish = async (): Promise<void> => {
     const [result] = await Promise.all([child, pipeline(child.stdout, out, { end: false })]);
-    if (result.exitCode !== 0) throw new GitError(args, result.exitCode ?? -1, Buffer.from(result.stderr).toString('utf8'));
+    if (result.exitCode !== 0)
+      throw new GitError(args, result.exitCode ?? -1, Buffer.from(result.stderr).toString('utf8'));
     out.end();
   };
   finish().catch((error: unknown) => out.destroy(error as Error));

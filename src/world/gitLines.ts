@@ -36,6 +36,9 @@ async function makeShadow(shadow: string, { objectFormat }: Repository): Promise
     mkdir(path.join(shadow, 'refs')),
     mkdir(path.join(shadow, 'info')).then(() => writeFile(path.join(shadow, 'info', 'attributes'), '* diff\n')),
     writeFile(path.join(shadow, 'HEAD'), 'ref: refs/heads/none\n'),
-    writeFile(path.join(shadow, 'config'), `[core]\n\trepositoryformatversion = ${extension === '' ? 0 : 1}\n${extension}`),
+    writeFile(
+      path.join(shadow, 'config'),
+      `[core]\n\trepositoryformatversion = ${extension === '' ? 0 : 1}\n${extension}`,
+    ),
   ]);
 }

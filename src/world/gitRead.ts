@@ -86,7 +86,11 @@ export async function ignored(git: GitCall, paths: readonly string[], ruleRoot: 
 }
 
 /** The differing paths of two trees with their mode and blob in the second; oid null where it is gone. */
-export async function treeChanges(git: GitCall, from: string, to: string): Promise<{ path: string; mode: string; oid: string | null }[]> {
+export async function treeChanges(
+  git: GitCall,
+  from: string,
+  to: string,
+): Promise<{ path: string; mode: string; oid: string | null }[]> {
   const { stdout } = await git(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]);
   const records = splitZ(stdout);
   const changes: { path: string; mode: string; oid: string | null }[] = [];
@@ -135,7 +139,9 @@ export async function* blobs(git: GitCall, oids: readonly string[]): AsyncGenera
 /** The size of every object asked for, by its id. */
 export async function blobSizes(git: GitCall, oids: readonly string[]): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();
-  const { stdout } = await git(['cat-file', '--batch-check=%(objectname) %(objectsize)'], { stdin: `${[...new Set(oids)].join('\n')}\n` });
+  const { stdout } = await git(['cat-file', '--batch-check=%(objectname) %(objectsize)'], {
+    stdin: `${[...new Set(oids)].join('\n')}\n`,
+  });
   for (const answer of stdout.toString('latin1').trimEnd().split('\n')) {
     const [oid = '', size = ''] = answer.split(' ');
     if (/^\d+$/.test(size)) sizes.set(oid, Number(size));
@@ -144,7 +150,11 @@ export async function blobSizes(git: GitCall, oids: readonly string[]): Promise<
 }
 
 /** Those of the paths for which one of the attributes is set to something that changes bytes. */
-export async function withAttributes(git: GitCall, paths: readonly string[], attributes: readonly string[]): Promise<Set<string>> {
+export async function withAttributes(
+  git: GitCall,
+  paths: readonly string[],
+  attributes: readonly string[],
+): Promise<Set<string>> {
   const { stdout } = await git(['check-attr', '-z', '--stdin', ...attributes], { stdin: joinZ(paths) });
   const fields = splitZ(stdout);
   const found = new Set<string>();

@@ -28,7 +28,12 @@ export async function storeBytes(git: GitCall, bytes: Buffer): Promise<string> {
 }
 
 /** The base tree with some paths replaced, made in a private index; the user's is not looked at. */
-export async function buildTree(git: GitCall, base: string, changes: readonly TreeChange[], indexFile: string): Promise<string> {
+export async function buildTree(
+  git: GitCall,
+  base: string,
+  changes: readonly TreeChange[],
+  indexFile: string,
+): Promise<string> {
   // A sparse or split user index must not shape ours.
   const plain = ['-c', 'core.sparseCheckout=false', '-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
   const env = { GIT_INDEX_FILE: indexFile };
@@ -48,11 +53,25 @@ export async function stageTouched(git: GitCall, from: string, to: string): Prom
 }
 
 /** Writes the difference of two trees as a binary-safe patch, up to so many bytes. */
-export async function patch(git: GitCall, trees: readonly [from: string, to: string], file: string, maxBytes: number): Promise<{ cut: boolean }> {
+export async function patch(
+  git: GitCall,
+  trees: readonly [from: string, to: string],
+  file: string,
+  maxBytes: number,
+): Promise<{ cut: boolean }> {
   await removeFile(file);
   const handle = await open(file, 'wx', 0o600);
   try {
-    const shape = ['--binary', '--full-index', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color', '--src-prefix=a/', '--dst-prefix=b/'];
+    const shape = [
+      '--binary',
+      '--full-index',
+      '--no-renames',
+      '--no-ext-diff',
+      '--no-textconv',
+      '--no-color',
+      '--src-prefix=a/',
+      '--dst-prefix=b/',
+    ];
     let left = maxBytes;
     for await (const chunk of git.stream(['diff-tree', '-r', '-p', ...shape, ...trees])) {
       const bytes = chunk as Buffer;
@@ -78,9 +97,22 @@ export async function commitTree(
 }
 
 /** Moves a ref; with `old` only from there, and false, nothing moved, when it stands elsewhere. */
-export async function updateRef(git: GitCall, ref: string, move: { to: string; from: string | undefined }, reason: string): Promise<boolean> {
+export async function updateRef(
+  git: GitCall,
+  ref: string,
+  move: { to: string; from: string | undefined },
+  reason: string,
+): Promise<boolean> {
   // --no-deref: HEAD means HEAD itself; a branch is always given by its own name.
-  const args = ['update-ref', '--no-deref', '-m', reason, ref, move.to, ...(move.from === undefined ? [] : [move.from])];
+  const args = [
+    'update-ref',
+    '--no-deref',
+    '-m',
+    reason,
+    ref,
+    move.to,
+    ...(move.from === undefined ? [] : [move.from]),
+  ];
   const answer = await git(args, { answers: [1, 128] });
   if (answer.exitCode === 0) return true;
   if (move.from !== undefined && (await resolve(git, ref)) !== move.from) return false;
@@ -88,7 +120,11 @@ export async function updateRef(git: GitCall, ref: string, move: { to: string; f
 }
 
 /** Applies a patch to the work tree, or only says whether it would; a patch that does not fit is an answer. */
-export async function applyPatch(git: GitCall, text: string, options: { check: boolean }): Promise<{ ok: boolean; stderr: string }> {
+export async function applyPatch(
+  git: GitCall,
+  text: string,
+  options: { check: boolean },
+): Promise<{ ok: boolean; stderr: string }> {
   const args = ['apply', '--whitespace=nowarn', ...(options.check ? ['--check'] : []), '-'];
   const answer = await git(args, { stdin: text, answers: [1, 128] });
   return { ok: answer.exitCode === 0, stderr: answer.stderr };
@@ -100,5 +136,7 @@ function indexInfo(changes: readonly TreeChange[], anyOid: string): Buffer {
   const gone = changes.filter((change) => change.oid === null).map((change) => ({ ...change, mode: '0', oid: none }));
   const there = changes.filter((change) => change.oid !== null);
   const nul = Buffer.from([0]);
-  return Buffer.concat([...gone, ...there].flatMap(({ mode, oid, path }) => [Buffer.from(`${mode} ${oid}\t`), pathBytes(path), nul]));
+  return Buffer.concat(
+    [...gone, ...there].flatMap(({ mode, oid, path }) => [Buffer.from(`${mode} ${oid}\t`), pathBytes(path), nul]),
+  );
 }

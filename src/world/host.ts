@@ -36,7 +36,10 @@ export async function processStart(pid: number): Promise<string | undefined> {
 
 /** The fields of /proc/<pid>/stat after the program's name, which may hold anything; [0] is the state. */
 export function statFields(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(')') + 2).trimEnd().split(' ');
+  return stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .trimEnd()
+    .split(' ');
 }
 
 /** Bytes a normal user can still write on the disk that holds this path. */

@@ -63,10 +63,12 @@ async function judge(lock: Lock, me: HostIdentity): Promise<LockState> {
   if (lock.boot_id !== '' && me.boot_id !== '' && lock.boot_id !== me.boot_id) {
     return stale('this machine was restarted since it was taken');
   }
-  if (lock.pid_namespace !== me.pid_namespace) return held('taken in another PID namespace, whose processes cannot be seen');
+  if (lock.pid_namespace !== me.pid_namespace)
+    return held('taken in another PID namespace, whose processes cannot be seen');
   const start = await processStart(lock.pid);
   if (start === undefined) return stale(`process ${lock.pid} is gone`);
-  if (start === '' || lock.pid_start === '') return held(`a process ${lock.pid} exists, and its start time cannot be told`);
+  if (start === '' || lock.pid_start === '')
+    return held(`a process ${lock.pid} exists, and its start time cannot be told`);
   if (start !== lock.pid_start) return stale(`process ${lock.pid} is another one by now`);
   return held(`process ${lock.pid} is running`);
 }

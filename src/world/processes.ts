@@ -68,7 +68,9 @@ function leftovers(traces: Traces): number[] {
     const seen = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
     if (seen) all.set(seen.pid, seen);
   }
-  return [...all.values()].filter((seen) => seen.pid !== process.pid && isLeftover(seen, all, traces)).map((seen) => seen.pid);
+  return [...all.values()]
+    .filter((seen) => seen.pid !== process.pid && isLeftover(seen, all, traces))
+    .map((seen) => seen.pid);
 }
 
 function isLeftover(seen: Seen, all: ReadonlyMap<number, Seen>, traces: Traces): boolean {

@@ -24,7 +24,6 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Marks of the children of this process that are running: none of them is another one's leftover. */
 const running = new Set<string>();
 
-
 /** How far the processes of a child can be found: by group and marker, or by group alone. */
 export function containment(): string {
   return process.platform === 'linux' ? 'group+marker' : 'group';
@@ -33,7 +32,8 @@ export function containment(): string {
 /** Runs a program in its own process group, and returns once it and everything it left behind are gone. */
 export async function run(request: ChildRequest): Promise<ChildEnd> {
   if (request.signal?.aborted) return notStarted(request.signal.reason === 'deadline' ? 'timed_out' : 'interrupted');
-  if ([request.program, ...request.args].some((text) => text.includes('\0'))) return notStarted('not_started', 'an argument holds a NUL byte');
+  if ([request.program, ...request.args].some((text) => text.includes('\0')))
+    return notStarted('not_started', 'an argument holds a NUL byte');
   // Opened exclusively: a planted link or an older file is an error, not a target.
   const file = request.stdoutFile === undefined ? undefined : await open(request.stdoutFile, 'wx+', 0o600);
   // A nested runner's children carry the outer mark as well.
@@ -78,7 +78,13 @@ async function runMarked(request: ChildRequest, mark: string, file: Handle | und
 
   const { exit, stopped } = await untilExit(request, pgid, exited, file);
   const spared = new Set([...running].filter((other) => other !== mark));
-  const escapees = await endLeftovers({ pgid, mark, spared, ...(folder && { folder }), ...(since !== undefined && { since }) });
+  const escapees = await endLeftovers({
+    pgid,
+    mark,
+    spared,
+    ...(folder && { folder }),
+    ...(since !== undefined && { since }),
+  });
   await Promise.race([Promise.all([stdout.ended, stderr.ended]), sleep(DRAIN_MS, undefined, { ref: false })]);
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
 
@@ -143,14 +149,20 @@ function untilFull(file: Handle, maxBytes: number, settled: AbortSignal): Promis
   return new Promise((resolve, reject) => {
     const timer = setInterval(() => {
       if (settled.aborted) return;
-      file.stat().then(({ size }) => size > maxBytes && resolve('output_cap'), (error: unknown) => settled.aborted || reject(error as Error));
+      file.stat().then(
+        ({ size }) => size > maxBytes && resolve('output_cap'),
+        (error: unknown) => settled.aborted || reject(error as Error),
+      );
     }, SIZE_POLL_MS);
     settled.addEventListener('abort', () => clearInterval(timer));
   });
 }
 
 /** Keeps the first bytes of a stream and drops the rest, but always reads on: a full pipe would stop the child. */
-function collect(stream: Readable | null | undefined, maxBytes: number): { bytes: () => Buffer; cut: () => boolean; ended: Promise<void> } {
+function collect(
+  stream: Readable | null | undefined,
+  maxBytes: number,
+): { bytes: () => Buffer; cut: () => boolean; ended: Promise<void> } {
   const chunks: Buffer[] = [];
   let length = 0;
   let cut = false;
@@ -169,10 +181,14 @@ function collect(stream: Readable | null | undefined, maxBytes: number): { bytes
 }
 
 /** Writes stdin and always ends it; a child that does not read it is no error. Returns what else went wrong. */
-function feed(stdin: NodeJS.WritableStream | null | undefined, text: string | Buffer | undefined): () => string | undefined {
+function feed(
+  stdin: NodeJS.WritableStream | null | undefined,
+  text: string | Buffer | undefined,
+): () => string | undefined {
   let problem: string | undefined;
   stdin?.on('error', (error: NodeJS.ErrnoException) => {
-    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '')) problem = error.message;
+    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? ''))
+      problem = error.message;
   });
   stdin?.end(text ?? '');
   return () => problem;

@@ -12,7 +12,13 @@ const brain: Partial<AgentRequest> = {
   fallbackModel: 'sonnet',
   maxTurns: 1,
   maxCostUsd: 0.4,
-  options: { command: 'claude', outputFormat: 'json', noSessionPersistence: true, permissionMode: 'plan', allowedTools: '' },
+  options: {
+    command: 'claude',
+    outputFormat: 'json',
+    noSessionPersistence: true,
+    permissionMode: 'plan',
+    allowedTools: '',
+  },
 };
 const options = aRequest().options;
 const hermetic = '--setting-sources user --strict-mcp-config';
@@ -30,7 +36,11 @@ const ARGV: readonly [title: string, request: AgentRequest, argv: string][] = [
   ],
   [
     'the Brain gets the schema when it has more than one turn',
-    aRequest({ ...brain, maxTurns: 4, outputSchema: '{\n "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "x", "type": "object" }' }),
+    aRequest({
+      ...brain,
+      maxTurns: 4,
+      outputSchema: '{\n "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "x", "type": "object" }',
+    }),
     `-p --output-format json --permission-mode plan --tools "" --json-schema {"type":"object"} --max-turns 4 --max-budget-usd 0.4 --system-prompt-file ${system} ${hermetic} --no-session-persistence ${ours} --model opus --fallback-model sonnet`,
   ],
   [
@@ -50,7 +60,11 @@ const ARGV: readonly [title: string, request: AgentRequest, argv: string][] = [
   ],
   [
     'a restricted Bash stays restricted, an equal fallback and a zero budget are not passed on',
-    aRequest({ fallbackModel: 'sonnet', maxCostUsd: 0, options: { ...options, allowedTools: 'Read, Write, Bash(npm test:*, x),Bash(ls:*)' } }),
+    aRequest({
+      fallbackModel: 'sonnet',
+      maxCostUsd: 0,
+      options: { ...options, allowedTools: 'Read, Write, Bash(npm test:*, x),Bash(ls:*)' },
+    }),
     `-p --output-format json --permission-mode acceptEdits --tools Read,Write,Bash --allowedTools Bash(npm test:*, x),Bash(ls:*) --max-turns 8 --max-budget-usd 0.01 --append-system-prompt-file ${system} ${hermetic} --no-session-persistence ${ours} --model sonnet`,
   ],
   [
@@ -73,9 +87,12 @@ describe('the command line of claude', () => {
     expect(plan.stdoutFile).toBe(`/private/${SESSION}.stdout`);
   });
 
-  test.each(['/compact', '  /cost now', '\n/model opus'])('puts a heading before a prompt that looks like a command: %j', (userPrompt) => {
-    expect(claude.plan(aRequest({ userPrompt })).stdin).toBe(`# Request\n\n${userPrompt}`);
-  });
+  test.each(['/compact', '  /cost now', '\n/model opus'])(
+    'puts a heading before a prompt that looks like a command: %j',
+    (userPrompt) => {
+      expect(claude.plan(aRequest({ userPrompt })).stdin).toBe(`# Request\n\n${userPrompt}`);
+    },
+  );
 
   test('asks with SIGINT first, because only then the cost is told', () => {
     expect(claude.plan(aRequest()).stop.map(([signal]) => signal)).toEqual(['SIGINT', 'SIGTERM']);
@@ -83,12 +100,37 @@ describe('the command line of claude', () => {
 });
 
 describe('the environment of claude', () => {
-  const outer = { PATH: '/bin', CLAUDE_CODE_OAUTH_TOKEN: 'dummy', CLAUDE_CODE_USE_BEDROCK: '1', GIT_AUTHOR_NAME: 'A', UNSET: undefined };
-  const harmful = ['CLAUDECODE', 'CLAUDE_CODE_CHILD_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_CODE_ENTRYPOINT', 'CLAUDE_CODE_RETRY_WATCHDOG', 'CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE', 'CLAUDE_CODE_MAX_TURNS', 'GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE'];
+  const outer = {
+    PATH: '/bin',
+    CLAUDE_CODE_OAUTH_TOKEN: 'dummy',
+    CLAUDE_CODE_USE_BEDROCK: '1',
+    GIT_AUTHOR_NAME: 'A',
+    UNSET: undefined,
+  };
+  const harmful = [
+    'CLAUDECODE',
+    'CLAUDE_CODE_CHILD_SESSION',
+    'CLAUDE_CODE_SESSION_ID',
+    'CLAUDE_CODE_ENTRYPOINT',
+    'CLAUDE_CODE_RETRY_WATCHDOG',
+    'CLAUDE_CODE_SIMPLE',
+    'CLAUDE_CODE_SAFE_MODE',
+    'CLAUDE_CODE_MAX_TURNS',
+    'GIT_DIR',
+    'GIT_WORK_TREE',
+    'GIT_INDEX_FILE',
+  ];
 
   test('keeps the login and loses what redirects it', () => {
-    const { env } = claude.plan(aRequest({ env: { ...outer, ...Object.fromEntries(harmful.map((name) => [name, 'x'])) } }));
-    expect(env).toMatchObject({ PATH: '/bin', CLAUDE_CODE_OAUTH_TOKEN: 'dummy', CLAUDE_CODE_USE_BEDROCK: '1', GIT_AUTHOR_NAME: 'A' });
+    const { env } = claude.plan(
+      aRequest({ env: { ...outer, ...Object.fromEntries(harmful.map((name) => [name, 'x'])) } }),
+    );
+    expect(env).toMatchObject({
+      PATH: '/bin',
+      CLAUDE_CODE_OAUTH_TOKEN: 'dummy',
+      CLAUDE_CODE_USE_BEDROCK: '1',
+      GIT_AUTHOR_NAME: 'A',
+    });
     expect(Object.keys(env).filter((name) => harmful.includes(name) || name === 'UNSET')).toEqual([]);
   });
 
@@ -121,6 +163,16 @@ test('a call writes its files before the one start and reads the end', async () 
     },
   });
   expect(order).toEqual([`${system}=be small`, 'run']);
-  expect(started[0]).toMatchObject({ program: 'claude', cwd: '/repo', timeoutMs: 300_000, signal, stdin: '# Task\n\ndo it' });
-  expect(result).toMatchObject({ kind: 'answered', text: 'hello', call: { agent: 'claude', argv: ['claude', ...claude.plan(aRequest()).args] } });
+  expect(started[0]).toMatchObject({
+    program: 'claude',
+    cwd: '/repo',
+    timeoutMs: 300_000,
+    signal,
+    stdin: '# Task\n\ndo it',
+  });
+  expect(result).toMatchObject({
+    kind: 'answered',
+    text: 'hello',
+    call: { agent: 'claude', argv: ['claude', ...claude.plan(aRequest()).args] },
+  });
 });

@@ -9,7 +9,8 @@ const read = (end: ChildEnd): AgentResult => claude.read(end, aRequest());
 const verdict = (result: AgentResult): string => (result.kind === 'failed' ? `failed/${result.class}` : result.kind);
 
 /** An API error as the program reports it: subtype success, is_error true. */
-const api = (status: number | null, result: string, more: object = {}): object => aResult({ is_error: true, api_error_status: status, result, ...more });
+const api = (status: number | null, result: string, more: object = {}): object =>
+  aResult({ is_error: true, api_error_status: status, result, ...more });
 /** An error_* subtype: errors instead of result, no status. */
 const own = (subtype: string, errors: string[], more: object = {}): object => {
   const { result: _result, api_error_status: _status, ...rest } = aResult({ subtype, is_error: true, errors, ...more });
@@ -18,7 +19,12 @@ const own = (subtype: string, errors: string[], more: object = {}): object => {
 
 type Row = readonly [situation: string, exit: number, stdout: string | object, expected: string, stderr?: string];
 const FAILURES: readonly Row[] = [
-  ['max turns', 1, own('error_max_turns', ['Reached maximum number of turns (1)'], { num_turns: 2 }), 'failed/max_turns'],
+  [
+    'max turns',
+    1,
+    own('error_max_turns', ['Reached maximum number of turns (1)'], { num_turns: 2 }),
+    'failed/max_turns',
+  ],
   ['max budget', 1, own('error_max_budget_usd', ['Reached maximum budget ($0.01)']), 'failed/max_budget'],
   ['401, API key', 1, api(401, 'Invalid API key · Fix external API key'), 'failed/auth'],
   ['401, subscription', 1, api(401, 'Not logged in · Please run /login'), 'failed/auth'],
@@ -27,64 +33,155 @@ const FAILURES: readonly Row[] = [
   ['400', 1, api(400, 'API Error: 400 bad field'), 'failed/invalid_request'],
   ['credit balance', 1, api(400, 'Credit balance is too low'), 'failed/billing'],
   ['404 model', 1, api(404, "There's an issue with the selected model (foo). It may not exist"), 'failed/model'],
-  ['429, API key', 1, api(429, 'API Error: Request rejected (429) · Number of requests has exceeded your rate limit'), 'failed/throttled'],
+  [
+    '429, API key',
+    1,
+    api(429, 'API Error: Request rejected (429) · Number of requests has exceeded your rate limit'),
+    'failed/throttled',
+  ],
   ['429 + retry-after over 60', 1, api(429, 'API Error: Request rejected (429) · slow down'), 'failed/throttled'],
   ['429 subscription limit', 1, api(429, "You've hit your session limit · resets 7:22am (UTC)"), 'limited'],
-  ['429 subscription, no limit headers', 1, api(429, 'API Error: Server is temporarily limiting requests (not your usage limit) · Rate limited'), 'failed/throttled'],
-  ['529, Opus [197]', 1, api(null, 'API Error: Repeated 529 Overloaded errors. The API is at capacity'), 'failed/server'],
-  ['529, Opus [326]', 1, api(529, 'API Error: Repeated 529 Overloaded errors', { terminal_reason: 'api_error' }), 'failed/server'],
+  [
+    '429 subscription, no limit headers',
+    1,
+    api(429, 'API Error: Server is temporarily limiting requests (not your usage limit) · Rate limited'),
+    'failed/throttled',
+  ],
+  [
+    '529, Opus [197]',
+    1,
+    api(null, 'API Error: Repeated 529 Overloaded errors. The API is at capacity'),
+    'failed/server',
+  ],
+  [
+    '529, Opus [326]',
+    1,
+    api(529, 'API Error: Repeated 529 Overloaded errors', { terminal_reason: 'api_error' }),
+    'failed/server',
+  ],
   ['529, Sonnet', 1, api(529, 'API Error: 529 Overloaded. This is a server-side issue'), 'failed/server'],
   ['500', 1, api(500, 'API Error: 500 Internal server error'), 'failed/server'],
   ['network down [197]', 1, api(null, 'API Error: Unable to connect to API (ConnectionRefused)'), 'failed/network'],
-  ['network down [326]', 1, api(null, 'API Error: Connection refused — check the proxy (ECONNREFUSED)'), 'failed/network'],
+  [
+    'network down [326]',
+    1,
+    api(null, 'API Error: Connection refused — check the proxy (ECONNREFUSED)'),
+    'failed/network',
+  ],
   ['connection reset', 1, api(null, 'API Error: Unable to connect to API (ECONNRESET)'), 'failed/network'],
   ['no response headers', 1, api(null, 'Request timed out'), 'failed/network'],
   ['stream stalls, exit 0, half an object', 0, '{"type":"result","subtype":"succ', 'failed/unreadable'],
-  ['prompt too long', 1, api(400, 'Prompt is too long · try less', { terminal_reason: 'prompt_too_long' }), 'failed/too_long'],
-  ['refusal [197]', 1, api(null, 'API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy (x)'), 'failed/refusal'],
-  ['refusal [326]', 1, api(null, "API Error: the model's safeguards flagged this message for a topic"), 'failed/refusal'],
-  ['output cut at max tokens', 1, api(null, "API Error: Claude's response exceeded the 64000 output token maximum. To configure"), 'failed/max_output'],
-  ['schema never met', 1, own('error_max_structured_output_retries', ['Failed to provide valid structured output after 5 attempts']), 'failed/schema'],
+  [
+    'prompt too long',
+    1,
+    api(400, 'Prompt is too long · try less', { terminal_reason: 'prompt_too_long' }),
+    'failed/too_long',
+  ],
+  [
+    'refusal [197]',
+    1,
+    api(
+      null,
+      'API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy (x)',
+    ),
+    'failed/refusal',
+  ],
+  [
+    'refusal [326]',
+    1,
+    api(null, "API Error: the model's safeguards flagged this message for a topic"),
+    'failed/refusal',
+  ],
+  [
+    'output cut at max tokens',
+    1,
+    api(null, "API Error: Claude's response exceeded the 64000 output token maximum. To configure"),
+    'failed/max_output',
+  ],
+  [
+    'schema never met',
+    1,
+    own('error_max_structured_output_retries', ['Failed to provide valid structured output after 5 attempts']),
+    'failed/schema',
+  ],
   ['unknown flag', 1, '', 'failed/refused', "error: unknown option '--x'\n"],
-  ['root + bypass', 1, '', 'failed/refused', '--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons\n'],
+  [
+    'root + bypass',
+    1,
+    '',
+    'failed/refused',
+    '--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons\n',
+  ],
   ['no prompt', 1, '', 'failed/refused', 'Error: Input must be provided\n'],
   ['SIGTERM', 143, '', 'failed/killed'],
   ['SIGHUP', 129, '', 'failed/killed'],
   ['SIGINT while waiting, empty', 0, '', 'failed/no_output'],
   ['SIGINT while waiting, JSON [326]', 0, own('error_during_execution', []), 'interrupted'],
-  ['SIGINT during a tool, exit 0', 0, own('error_during_execution', [], { terminal_reason: 'aborted_tools' }), 'interrupted'],
-  ['SIGINT during a tool, exit 1', 1, own('error_during_execution', [], { terminal_reason: 'aborted_tools' }), 'interrupted'],
+  [
+    'SIGINT during a tool, exit 0',
+    0,
+    own('error_during_execution', [], { terminal_reason: 'aborted_tools' }),
+    'interrupted',
+  ],
+  [
+    'SIGINT during a tool, exit 1',
+    1,
+    own('error_during_execution', [], { terminal_reason: 'aborted_tools' }),
+    'interrupted',
+  ],
   ['API error with exit 0 (2.1.49)', 0, api(500, 'API Error: 500'), 'failed/server'],
   ['an answer without text', 0, aResult({ result: '' }), 'failed/empty'],
   ['blank text', 0, aResult({ result: ' \n' }), 'failed/empty'],
-  ['a slash command [197]', 0, aResult({ num_turns: 0, total_cost_usd: 0, result: 'Unknown command: /foo' }), 'failed/not_asked'],
+  [
+    'a slash command [197]',
+    0,
+    aResult({ num_turns: 0, total_cost_usd: 0, result: 'Unknown command: /foo' }),
+    'failed/not_asked',
+  ],
   ['no result text', 0, aResult({ result: undefined }), 'failed/unreadable'],
   ['result is not a string', 0, aResult({ result: 7 }), 'failed/unreadable'],
   ['is_error is missing', 0, aResult({ is_error: undefined }), 'failed/unknown'],
   ['a success with exit 1', 1, aResult(), 'failed/unknown'],
   ['an unknown subtype', 0, aResult({ subtype: 'error_new' }), 'failed/unknown'],
-  ['truncated at 64 kB with exit 0', 0, JSON.stringify(aResult({ result: 'x'.repeat(70_000) })).slice(0, 65_536), 'failed/unreadable'],
+  [
+    'truncated at 64 kB with exit 0',
+    0,
+    JSON.stringify(aResult({ result: 'x'.repeat(70_000) })).slice(0, 65_536),
+    'failed/unreadable',
+  ],
   ['another type', 0, { type: 'assistant' }, 'failed/unreadable'],
   ['a bare string', 0, '"result"', 'failed/unreadable'],
   ['plain words', 0, 'Execution error', 'failed/unreadable'],
 ];
 
-const CASES = FAILURES.map(([situation, exitCode, stdout, expected, stderr = '']) => ({ situation, expected, stderr, end: anEnd(stdout, { exitCode, stderr: Buffer.from(stderr) }) }));
+const CASES = FAILURES.map(([situation, exitCode, stdout, expected, stderr = '']) => ({
+  situation,
+  expected,
+  stderr,
+  end: anEnd(stdout, { exitCode, stderr: Buffer.from(stderr) }),
+}));
 
 describe('a failed call', () => {
   test.each(CASES)('$situation is $expected', ({ end, expected }) => {
     expect(verdict(read(end))).toBe(expected);
   });
 
-  test.each(CASES.filter(({ expected }) => expected.startsWith('failed')))('$situation says what to do next', ({ end, stderr }) => {
-    const result = read(end);
-    expect(result.kind === 'failed' && result.message).toMatch(/^\S.* \(.+\)$/);
-    expect(result).toHaveProperty('message', expect.stringContaining(stderr.trim()));
-  });
+  test.each(CASES.filter(({ expected }) => expected.startsWith('failed')))(
+    '$situation says what to do next',
+    ({ end, stderr }) => {
+      const result = read(end);
+      expect(result.kind === 'failed' && result.message).toMatch(/^\S.* \(.+\)$/);
+      expect(result).toHaveProperty('message', expect.stringContaining(stderr.trim()));
+    },
+  );
 
   test('keeps its cost where the program told it, else the cost is unknown', () => {
-    expect(read(anEnd(own('error_max_turns', ['x'], { num_turns: 2 }), { exitCode: 1 })).call).toMatchObject({ costUsd: 0.0075, turns: 2 });
-    for (const cost of [undefined, null, '0.1', -1]) expect(read(anEnd(aResult({ total_cost_usd: cost }))).call.costUsd).toBeNull();
+    expect(read(anEnd(own('error_max_turns', ['x'], { num_turns: 2 }), { exitCode: 1 })).call).toMatchObject({
+      costUsd: 0.0075,
+      turns: 2,
+    });
+    for (const cost of [undefined, null, '0.1', -1])
+      expect(read(anEnd(aResult({ total_cost_usd: cost }))).call.costUsd).toBeNull();
     expect(read(anEnd('', { exitCode: 143 })).call.costUsd).toBeNull();
   });
 
@@ -115,10 +212,17 @@ describe('an answer', () => {
     ['an object over many lines', JSON.stringify(aResult(), null, 2)],
     ['an array', JSON.stringify([init, { type: 'assistant', message: {} }, aResult()])],
     ['a stream', stream(init, { type: 'unheard_of' }, aResult())],
-    ['a stream with a torn line', `${JSON.stringify(init)}\n{"type":"assi{"type":"rate_limit_event"}\n${JSON.stringify(aResult())}`],
+    [
+      'a stream with a torn line',
+      `${JSON.stringify(init)}\n{"type":"assi{"type":"rate_limit_event"}\n${JSON.stringify(aResult())}`,
+    ],
     ['a stream with two results', stream(aResult({ result: 'first' }), aResult())],
   ])('is read from %s', (_shape, stdout) => {
-    expect(read(anEnd(stdout))).toMatchObject({ kind: 'answered', text: 'hello', call: { costUsd: 0.0075, turns: 1, durationMs: 12, tokens: { input_tokens: 1000, output_tokens: 100 } } });
+    expect(read(anEnd(stdout))).toMatchObject({
+      kind: 'answered',
+      text: 'hello',
+      call: { costUsd: 0.0075, turns: 1, durationMs: 12, tokens: { input_tokens: 1000, output_tokens: 100 } },
+    });
   });
 
   test('keeps fences and blanks as they came', () => {
@@ -126,14 +230,21 @@ describe('an answer', () => {
   });
 
   test('carries the structured output, also when the text is empty', () => {
-    expect(read(anEnd(aResult({ result: '', structured_output: { a: 1 } })))).toMatchObject({ kind: 'answered', structured: { a: 1 } });
+    expect(read(anEnd(aResult({ result: '', structured_output: { a: 1 } })))).toMatchObject({
+      kind: 'answered',
+      structured: { a: 1 },
+    });
     expect(read(anEnd(aResult({ result: '{"a":1}' })))).not.toHaveProperty('structured');
   });
 
   test('tells version, refused tools and a near limit', () => {
     const near = { type: 'rate_limit_event', rate_limit_info: { status: 'allowed_warning', utilization: 0.93 } };
     const { call } = read(anEnd(stream(init, near, aResult({ permission_denials: [{ tool_name: 'Write' }, 'junk'] }))));
-    expect(call).toMatchObject({ version: '2.1.326', denials: ['Write'], notice: "93% of the account's limit is used" });
+    expect(call).toMatchObject({
+      version: '2.1.326',
+      denials: ['Write'],
+      notice: "93% of the account's limit is used",
+    });
   });
 
   test('about limits is not a limit', () => {
@@ -142,17 +253,25 @@ describe('an answer', () => {
 });
 
 describe('a limit in a stream', () => {
-  const rejected = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: Date.UTC(2026, 10, 18, 9) / 1000, rateLimitType: 'five_hour' } };
+  const rejected = {
+    type: 'rate_limit_event',
+    rate_limit_info: { status: 'rejected', resetsAt: Date.UTC(2026, 10, 18, 9) / 1000, rateLimitType: 'five_hour' },
+  };
   const synthetic = (error: string): object => ({ type: 'assistant', message: { model: '<synthetic>' }, error });
   const lines = (...events: object[]): string => events.map((event) => JSON.stringify(event)).join('\n');
 
   test('takes the event before the text', () => {
-    const end = anEnd(lines(rejected, api(429, "You've hit your session limit · resets 7:22am (UTC)")), { exitCode: 1 });
+    const end = anEnd(lines(rejected, api(429, "You've hit your session limit · resets 7:22am (UTC)")), {
+      exitCode: 1,
+    });
     expect(read(end)).toMatchObject({ kind: 'limited', until: '2026-11-18T09:00:00.000Z' });
   });
 
   test('is known by the event when the words are new', () => {
-    expect(read(anEnd(lines(rejected, api(429, 'Come back later')), { exitCode: 1 }))).toMatchObject({ kind: 'limited', until: '2026-11-18T09:00:00.000Z' });
+    expect(read(anEnd(lines(rejected, api(429, 'Come back later')), { exitCode: 1 }))).toMatchObject({
+      kind: 'limited',
+      until: '2026-11-18T09:00:00.000Z',
+    });
   });
 
   test('is not a limit when the call was answered or failed otherwise', () => {
@@ -168,6 +287,8 @@ describe('a limit in a stream', () => {
     ['invalid_request', 'invalid_request'],
     ['never_seen', 'unknown'],
   ])('the synthetic word %s decides where nothing else does', (word, expected) => {
-    expect(verdict(read(anEnd(lines(synthetic(word), api(null, 'Something new')), { exitCode: 1 })))).toBe(`failed/${expected}`);
+    expect(verdict(read(anEnd(lines(synthetic(word), api(null, 'Something new')), { exitCode: 1 })))).toBe(
+      `failed/${expected}`,
+    );
   });
 });

@@ -57,7 +57,10 @@ describe('a limit', () => {
     // The night they go forward.
     ['2026-03-08T05:00:00Z', '7am', '2026-03-08T11:00:00.000Z'],
   ])('across a clock change (%s) is right', (at, time, until) => {
-    expect(limitIn(`You've hit your session limit · resets ${time} (America/New_York)`, new Date(at))).toEqual({ kind: 'quota', until });
+    expect(limitIn(`You've hit your session limit · resets ${time} (America/New_York)`, new Date(at))).toEqual({
+      kind: 'quota',
+      until,
+    });
   });
 
   test.each([
@@ -67,7 +70,13 @@ describe('a limit', () => {
     expect(limitIn(text, now)).toEqual({ kind });
   });
 
-  test.each(['API Error: Request rejected (429) · slow down', 'API Error: rate limit reached', 'API Error: 500', 'Reached maximum number of turns (1)', ''])('is not read into %j', (text) => {
+  test.each([
+    'API Error: Request rejected (429) · slow down',
+    'API Error: rate limit reached',
+    'API Error: 500',
+    'Reached maximum number of turns (1)',
+    '',
+  ])('is not read into %j', (text) => {
     expect(limitIn(text, now)).toBeUndefined();
   });
 

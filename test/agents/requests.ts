@@ -19,7 +19,13 @@ export function aRequest(changes: Partial<AgentRequest> = {}): AgentRequest {
     timeoutMs: 300_000,
     scratchDir: '/private',
     sessionId: SESSION,
-    options: { command: 'claude', outputFormat: 'json', noSessionPersistence: true, permissionMode: 'acceptEdits', allowedTools: 'Read,Edit,Glob,Grep,Bash' },
+    options: {
+      command: 'claude',
+      outputFormat: 'json',
+      noSessionPersistence: true,
+      permissionMode: 'acceptEdits',
+      allowedTools: 'Read,Edit,Glob,Grep,Bash',
+    },
     env: { PATH: '/usr/bin:/bin' },
     now: () => NOW,
     ...changes,
@@ -29,7 +35,16 @@ export function aRequest(changes: Partial<AgentRequest> = {}): AgentRequest {
 /** The end of a child that exited by itself; every field can be replaced. */
 export function anEnd(stdout: string | object, changes: Partial<ChildEnd> = {}): ChildEnd {
   const text = typeof stdout === 'string' ? stdout : JSON.stringify(stdout);
-  return { how: 'exited', exitCode: 0, durationMs: 12, stdout: Buffer.from(text), stderr: Buffer.alloc(0), cut: false, escapees: [], ...changes };
+  return {
+    how: 'exited',
+    exitCode: 0,
+    durationMs: 12,
+    stdout: Buffer.from(text),
+    stderr: Buffer.alloc(0),
+    cut: false,
+    escapees: [],
+    ...changes,
+  };
 }
 
 /** The result object of a good call; every field can be replaced. */

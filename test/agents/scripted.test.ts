@@ -20,7 +20,14 @@ let scenarioFile = '';
 let count = 0;
 
 beforeAll(async () => {
-  await build({ entryPoints: [source], outfile: program, bundle: true, format: 'esm', platform: 'node', logLevel: 'error' });
+  await build({
+    entryPoints: [source],
+    outfile: program,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
+  });
 });
 beforeEach(() => {
   count += 1;
@@ -43,7 +50,15 @@ function run(request: ChildRequest, afterStart?: (kill: (signal: NodeJS.Signals)
     child.once('error', reject);
     child.once('close', (code, signal) => {
       const how = signal === null ? 'exited' : 'signalled';
-      resolve({ how, exitCode: code ?? 128, durationMs: 1, stdout: Buffer.concat(out), stderr: Buffer.concat(err), cut: false, escapees: [] });
+      resolve({
+        how,
+        exitCode: code ?? 128,
+        durationMs: 1,
+        stdout: Buffer.concat(out),
+        stderr: Buffer.concat(err),
+        cut: false,
+        escapees: [],
+      });
     });
     afterStart?.((signal) => child.kill(signal));
   });
@@ -57,51 +72,122 @@ function play(scenario: unknown, changes: Partial<AgentRequest> = {}): Promise<A
 }
 
 function again(changes: Partial<AgentRequest> = {}): Promise<AgentResult> {
-  const request = aRequest({ workTree: folder, scratchDir: base, env: { PATH: process.env['PATH'], RELAIS_SCENARIO: scenarioFile }, ...changes });
+  const request = aRequest({
+    workTree: folder,
+    scratchDir: base,
+    env: { PATH: process.env['PATH'], RELAIS_SCENARIO: scenarioFile },
+    ...changes,
+  });
   return callAgent(createScripted(program), request, { run, writePrivate });
 }
 
 const calls = (): Record<string, unknown>[] =>
-  readFileSync(`${scenarioFile}.calls.ndjson`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  readFileSync(`${scenarioFile}.calls.ndjson`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('a scenario', () => {
   test('is played as one claude call: it acts, answers, and is written down', async () => {
-    const steps = [{ do: [{ write: 'src/a.txt', text: 'A' }, { append: 'src/a.txt', text: 'B' }, { mkdir: 'empty/x' }, { write: 'gone', text: '' }, { delete: 'gone' }, { sh: 'printf %s "$CLAUDE_CODE_SESSION_ID" > id; echo noise' }], answer: { summary: 'ok' }, cost_usd: 0.25, turns: 3 }];
+    const steps = [
+      {
+        do: [
+          { write: 'src/a.txt', text: 'A' },
+          { append: 'src/a.txt', text: 'B' },
+          { mkdir: 'empty/x' },
+          { write: 'gone', text: '' },
+          { delete: 'gone' },
+          { sh: 'printf %s "$CLAUDE_CODE_SESSION_ID" > id; echo noise' },
+        ],
+        answer: { summary: 'ok' },
+        cost_usd: 0.25,
+        turns: 3,
+      },
+    ];
     const result = await play({ builder: steps });
-    expect(result).toMatchObject({ kind: 'answered', text: '{"summary":"ok"}', call: { agent: 'scripted', costUsd: 0.25, turns: 3 } });
+    expect(result).toMatchObject({
+      kind: 'answered',
+      text: '{"summary":"ok"}',
+      call: { agent: 'scripted', costUsd: 0.25, turns: 3 },
+    });
     expect(readFileSync(join(folder, 'src/a.txt'), 'utf8')).toBe('AB');
     expect(readFileSync(join(folder, 'id'), 'utf8')).toBe(SESSION);
     expect([existsSync(join(folder, 'empty/x')), existsSync(join(folder, 'gone'))]).toEqual([true, false]);
-    expect(calls()).toEqual([{ role: 'builder', argv: result.call.argv.slice(2), prompt_chars: 13, pid: expect.any(Number), prompt_tail: '# Task\n\ndo it' }]);
+    expect(calls()).toEqual([
+      {
+        role: 'builder',
+        argv: result.call.argv.slice(2),
+        prompt_chars: 13,
+        pid: expect.any(Number),
+        prompt_tail: '# Task\n\ndo it',
+      },
+    ]);
   });
 
   test('counts the calls of each role by itself, and its last step repeats', async () => {
     const scenario = { orchestrator: [{ text: 'one' }, { text: 'two' }], builder: [{ text: 'built' }] };
     const texts: unknown[] = [];
     const brain: Partial<AgentRequest> = { role: 'orchestrator', tools: 'none' };
-    for (const changes of [brain, {}, brain, brain, {}]) texts.push(await play(scenario, changes).then((result) => result.kind === 'answered' && result.text));
+    for (const changes of [brain, {}, brain, brain, {}])
+      texts.push(await play(scenario, changes).then((result) => result.kind === 'answered' && result.text));
     expect(texts).toEqual(['one', 'built', 'two', 'two', 'built']);
-    expect(calls().map((call) => call['role'])).toEqual(['orchestrator', 'builder', 'orchestrator', 'orchestrator', 'builder']);
+    expect(calls().map((call) => call['role'])).toEqual([
+      'orchestrator',
+      'builder',
+      'orchestrator',
+      'orchestrator',
+      'builder',
+    ]);
   });
 
   test('is printed as a stream where that is asked for', async () => {
-    const result = await play({ builder: [{ text: 'hi' }] }, { options: { ...aRequest().options, outputFormat: 'stream-json' } });
+    const result = await play(
+      { builder: [{ text: 'hi' }] },
+      { options: { ...aRequest().options, outputFormat: 'stream-json' } },
+    );
     expect(result).toMatchObject({ kind: 'answered', text: 'hi', call: { version: 'scripted' } });
   });
 
   test('gives a structured output where a schema was asked for', async () => {
-    expect(await play({ builder: [{ answer: { a: 1 } }] }, { outputSchema: '{"type":"object"}' })).toMatchObject({ kind: 'answered', structured: { a: 1 } });
+    expect(await play({ builder: [{ answer: { a: 1 } }] }, { outputSchema: '{"type":"object"}' })).toMatchObject({
+      kind: 'answered',
+      structured: { a: 1 },
+    });
   });
 
   test.each([
-    [{ wrapper: { is_error: true, api_error_status: 429, result: "You've hit your session limit · resets 7:22am (UTC)" } }, { kind: 'limited', until: '2026-11-18T07:22:00.000Z' }],
-    [{ wrapper: { is_error: true, api_error_status: 401, result: 'Not logged in' } }, { kind: 'failed', class: 'auth' }],
+    [
+      {
+        wrapper: {
+          is_error: true,
+          api_error_status: 429,
+          result: "You've hit your session limit · resets 7:22am (UTC)",
+        },
+      },
+      { kind: 'limited', until: '2026-11-18T07:22:00.000Z' },
+    ],
+    [
+      { wrapper: { is_error: true, api_error_status: 401, result: 'Not logged in' } },
+      { kind: 'failed', class: 'auth' },
+    ],
     [{ raw_stdout: 'half a {' }, { kind: 'failed', class: 'unreadable' }],
-    [{ raw_stdout: '', exit: 1 }, { kind: 'failed', class: 'refused' }],
-    [{ text: 'x', exit: 3 }, { kind: 'failed', class: 'unknown' }],
+    [
+      { raw_stdout: '', exit: 1 },
+      { kind: 'failed', class: 'refused' },
+    ],
+    [
+      { text: 'x', exit: 3 },
+      { kind: 'failed', class: 'unknown' },
+    ],
     [{}, { kind: 'failed', class: 'empty' }],
-    [{ do: [{ sh: 'exit 7' }], text: 'went on' }, { kind: 'answered', text: 'went on' }],
-    [{ do: [{ dance: true }], text: 'x' }, { kind: 'failed', class: 'refused', message: expect.stringContaining('unknown action {"dance":true}') as string }],
+    [
+      { do: [{ sh: 'exit 7' }], text: 'went on' },
+      { kind: 'answered', text: 'went on' },
+    ],
+    [
+      { do: [{ dance: true }], text: 'x' },
+      { kind: 'failed', class: 'refused', message: expect.stringContaining('unknown action {"dance":true}') as string },
+    ],
   ])('can fail in every way: %j', async (step, expected) => {
     expect(await play({ builder: [step] })).toMatchObject(expected);
   });
@@ -113,7 +199,11 @@ describe('a scenario', () => {
     ['is not there', '{}', { RELAIS_SCENARIO: '/nowhere/scenario.json' }, 'there is no scenario file'],
   ])('that %s is refused', async (_what, scenario, env, message) => {
     const result = await play(scenario, { env: { RELAIS_SCENARIO: scenarioFile, ...env } });
-    expect(result).toMatchObject({ kind: 'failed', class: 'refused', message: expect.stringContaining(message) as string });
+    expect(result).toMatchObject({
+      kind: 'failed',
+      class: 'refused',
+      message: expect.stringContaining(message) as string,
+    });
   });
 });
 
@@ -127,11 +217,22 @@ function goodArgs(): string[] {
 function raw(args: readonly string[], stdin = '# Task', env: Record<string, string> = {}): Promise<ChildEnd> {
   writeFileSync(scenarioFile, '{"builder":[{"text":"hi"}]}');
   const whole = { RELAIS_SCENARIO: scenarioFile, RELAIS_ROLE: 'builder', ...env };
-  return run({ program: process.execPath, args, cwd: folder, env: whole, stdin, timeoutMs: 10_000, maxOutputBytes: 1e6 });
+  return run({
+    program: process.execPath,
+    args,
+    cwd: folder,
+    env: whole,
+    stdin,
+    timeoutMs: 10_000,
+    maxOutputBytes: 1e6,
+  });
 }
 
-const withValue = (flag: string, value: string) => (args: string[]) => args.map((arg, at) => (args[at - 1] === flag ? value : arg));
-const adding = (...more: string[]) => (args: string[]) => [...args, ...more];
+const withValue = (flag: string, value: string) => (args: string[]) =>
+  args.map((arg, at) => (args[at - 1] === flag ? value : arg));
+const adding =
+  (...more: string[]) =>
+  (args: string[]) => [...args, ...more];
 
 describe('the command line is taken as strictly as by claude', () => {
   test('a good one passes', async () => {
@@ -151,7 +252,11 @@ describe('the command line is taken as strictly as by claude', () => {
     ['a budget of 0', withValue('--max-budget-usd', '0'), /'0' is invalid/],
     ['a schema that is a file name', adding('--json-schema', 'task.schema.json'), /not valid JSON/],
     ['a schema that is an array', adding('--json-schema', '[]'), /not valid JSON/],
-    ['a schema that names a draft it does not know', adding('--json-schema', '{"$schema":"https://json-schema.org/draft/2020-12/schema"}'), /no schema with key or ref/],
+    [
+      'a schema that names a draft it does not know',
+      adding('--json-schema', '{"$schema":"https://json-schema.org/draft/2020-12/schema"}'),
+      /no schema with key or ref/,
+    ],
     ['a bad setting source', withValue('--setting-sources', 'user,cloud'), /Invalid setting source: cloud/],
     ['a system prompt file that is missing', withValue('--append-system-prompt-file', '/nowhere/x'), /not found/],
     ['a fallback equal to the model', withValue('--fallback-model', 'sonnet'), /cannot be the same/],
@@ -199,9 +304,20 @@ describe('a signal', () => {
     ['SIGHUP', 129],
   ] as const)('%s ends it with %i, without a word, and ends its running command', async (signal, exitCode) => {
     const pidFile = join(folder, 'pid');
-    writeFileSync(scenarioFile, JSON.stringify({ builder: [{ do: [{ sh: 'echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 30' }], text: 'late' }] }));
+    writeFileSync(
+      scenarioFile,
+      JSON.stringify({ builder: [{ do: [{ sh: 'echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 30' }], text: 'late' }] }),
+    );
     const env = { PATH: process.env['PATH'] ?? '', RELAIS_SCENARIO: scenarioFile, RELAIS_ROLE: 'builder' };
-    const request = { program: process.execPath, args: goodArgs(), cwd: folder, env, stdin: '# Task', timeoutMs: 10_000, maxOutputBytes: 1e6 };
+    const request = {
+      program: process.execPath,
+      args: goodArgs(),
+      cwd: folder,
+      env,
+      stdin: '# Task',
+      timeoutMs: 10_000,
+      maxOutputBytes: 1e6,
+    };
     const end = await run(request, (kill) => {
       const timer = setInterval(() => {
         if (!existsSync(pidFile)) return;

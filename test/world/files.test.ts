@@ -4,7 +4,18 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newRunId } from '../../src/world/clock.js';
-import { cleanTemps, ensureDir, ensurePrivateDir, exists, folderSize, readBytes, readText, removeFile, writeAtomic, writeJson } from '../../src/world/files.js';
+import {
+  cleanTemps,
+  ensureDir,
+  ensurePrivateDir,
+  exists,
+  folderSize,
+  readBytes,
+  readText,
+  removeFile,
+  writeAtomic,
+  writeJson,
+} from '../../src/world/files.js';
 import { identity, processStart, stateDir } from '../../src/world/host.js';
 import { openLog } from '../../src/world/log.js';
 
@@ -25,7 +36,14 @@ describe('reading', () => {
     expect(await readText(at('a'), 100)).toEqual({ found: 'text', text: 'héllo' });
     expect(await readText(at('none'), 100)).toEqual({ found: 'missing' });
     expect(await readText(at('a'), 6)).toEqual({ found: 'text', text: 'héllo' });
-    for (const [name, max] of [['a', 5], ['broken', 100], ['link', 100], ['fifo', 100], ['.', 100], ['a/b', 100]] as const) {
+    for (const [name, max] of [
+      ['a', 5],
+      ['broken', 100],
+      ['link', 100],
+      ['fifo', 100],
+      ['.', 100],
+      ['a/b', 100],
+    ] as const) {
       expect((await readText(at(name), max)).found, name).toBe('unreadable');
     }
     await expect(readBytes(at('link'))).rejects.toThrow();
@@ -58,7 +76,8 @@ describe('atomic writing', () => {
 
   it('cleans only what interrupted writes left, and only directly inside', async () => {
     await mkdir(at('history'));
-    for (const name of ['STATE.json.4711', 'REPORT.md.9', 'x.tmp', 'notes.2024', 'REPORT.json', 'data.json.bak']) await writeFile(at(name), '');
+    for (const name of ['STATE.json.4711', 'REPORT.md.9', 'x.tmp', 'notes.2024', 'REPORT.json', 'data.json.bak'])
+      await writeFile(at(name), '');
     await writeFile(at('history', 'y.tmp'), '');
     const isTemp = (name: string): boolean => name.endsWith('.tmp');
     expect(await cleanTemps(dir, isTemp)).toEqual(['REPORT.md.9', 'STATE.json.4711', 'x.tmp']);
@@ -106,14 +125,26 @@ describe('the log', () => {
     const log = openLog(at('logs'), () => new Date('2026-01-02T03:04:05Z'));
     // Put together here, so that no scanner takes it for a real key.
     const key = ['sk', 'ant', 'x'.repeat(24)].join('-');
-    log.info(`called with ${key}`, { api_key: 'plain', tokens: { input: 5 }, nested: [{ url: 'https://u:pw123@host/' }] });
+    log.info(`called with ${key}`, {
+      api_key: 'plain',
+      tokens: { input: 5 },
+      nested: [{ url: 'https://u:pw123@host/' }],
+    });
     expect(await exists(at('logs'))).toBe(false);
     await log.flush();
     await log.flush();
     const text = await readFile(at('logs', '2026-01-02.log'), 'utf8');
-    const [line] = text.trimEnd().split('\n').map((each) => JSON.parse(each) as Record<string, unknown>);
+    const [line] = text
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each) as Record<string, unknown>);
     expect(text.trimEnd().split('\n')).toHaveLength(1);
-    expect(line).toMatchObject({ msg: 'called with [redacted]', api_key: '[redacted]', tokens: { input: 5 }, time: '2026-01-02T03:04:05.000Z' });
+    expect(line).toMatchObject({
+      msg: 'called with [redacted]',
+      api_key: '[redacted]',
+      tokens: { input: 5 },
+      time: '2026-01-02T03:04:05.000Z',
+    });
     expect(text).not.toContain('pw123');
   });
 });

@@ -17,13 +17,18 @@ const saved = { ...process.env };
 /** The user's git, with a fixed environment. */
 function user(...args: string[]): string {
   const env = { PATH: saved['PATH'], HOME: path.join(dir, 'home'), GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C', TZ: 'UTC' };
-  return execFileSync('git', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }).toString().trim();
+  return execFileSync('git', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    .toString()
+    .trim();
 }
 
 async function opened(cwd = root): Promise<{ git: Git; repository: Repository }> {
   const found = await openRepository(cwd);
   if (found.found === 'no') throw new Error(found.why);
-  return { git: createGit(found.repository, await readSettings(found.repository.workTree)), repository: found.repository };
+  return {
+    git: createGit(found.repository, await readSettings(found.repository.workTree)),
+    repository: found.repository,
+  };
 }
 
 async function commitAll(): Promise<string> {
@@ -64,14 +69,25 @@ describe('opening', () => {
   it('finds the parts from a subfolder and from a linked work tree', async () => {
     const found = await openRepository(at('src'));
     const git = at('.git');
-    expect(found).toEqual({ found: 'yes', repository: { workTree: root, gitDir: git, commonDir: git, mainTree: root, objectFormat: 'sha1' } });
+    expect(found).toEqual({
+      found: 'yes',
+      repository: { workTree: root, gitDir: git, commonDir: git, mainTree: root, objectFormat: 'sha1' },
+    });
     user('worktree', 'add', '-q', '../other');
     const { repository } = await opened(path.join(dir, 'other'));
-    expect(repository).toMatchObject({ workTree: path.join(dir, 'other'), gitDir: path.join(git, 'worktrees', 'other'), commonDir: git, mainTree: root });
+    expect(repository).toMatchObject({
+      workTree: path.join(dir, 'other'),
+      gitDir: path.join(git, 'worktrees', 'other'),
+      commonDir: git,
+      mainTree: root,
+    });
   });
 
   it('says why there is none', async () => {
-    expect(await openRepository(dir)).toMatchObject({ found: 'no', why: expect.stringContaining('not a git repository') as string });
+    expect(await openRepository(dir)).toMatchObject({
+      found: 'no',
+      why: expect.stringContaining('not a git repository') as string,
+    });
     user('init', '-q', '--bare', path.join(dir, 'bare'));
     expect(await openRepository(path.join(dir, 'bare'))).toMatchObject({ found: 'no' });
   });
@@ -98,7 +114,14 @@ describe('opening', () => {
 
 describe('looking', () => {
   it('names every changed file, whatever its name', async () => {
-    const odd = ['new/é "q".txt', 'new/tab\there', 'new/line\nbreak', ' lead', 'a -> b', decodePath(Buffer.from([0x6e, 0xff]))];
+    const odd = [
+      'new/é "q".txt',
+      'new/tab\there',
+      'new/line\nbreak',
+      ' lead',
+      'a -> b',
+      decodePath(Buffer.from([0x6e, 0xff])),
+    ];
     await mkdir(at('new'));
     for (const name of odd) await writeFile(absolute(root, name), 'x');
     await writeFile(at('a.txt'), 'changed\n');
@@ -137,7 +160,11 @@ describe('looking', () => {
     user('add', 'plain');
     const { git } = await opened();
     const entries = await git.indexEntries();
-    expect([...entries].map(([name, entry]) => [name, entry.flagged])).toEqual([['a.txt', true], ['plain', false], ['src/b.ts', true]]);
+    expect([...entries].map(([name, entry]) => [name, entry.flagged])).toEqual([
+      ['a.txt', true],
+      ['plain', false],
+      ['src/b.ts', true],
+    ]);
     expect(entries.get('plain')).toMatchObject({ mode: '100644', oid: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391' });
     expect(await git.operationInProgress()).toEqual([]);
     await writeFile(at('.git', 'MERGE_HEAD'), '');
@@ -145,7 +172,7 @@ describe('looking', () => {
     expect(await git.operationInProgress()).toEqual(['a merge', 'a rebase']);
   });
 
-  it('ignores by the rules under the rule root and the user\'s own, not by those in the work tree', async () => {
+  it("ignores by the rules under the rule root and the user's own, not by those in the work tree", async () => {
     const rules = path.join(dir, 'rules');
     await mkdir(path.join(rules, 'src'), { recursive: true });
     await writeFile(path.join(rules, '.gitignore'), 'dist/\n*.log\n!keep.log\na.txt\n');
@@ -154,8 +181,30 @@ describe('looking', () => {
     await mkdir(path.join(dir, 'home', '.config', 'git'), { recursive: true });
     await writeFile(path.join(dir, 'home', '.config', 'git', 'ignore'), '.idea\n');
     const { git } = await opened();
-    const asked = ['dist/x/y', 'z.log', 'keep.log', 'a.txt', 'src/gen', 'src/b.ts', '.idea/w', 'line\nbreak.log', 'dist', ':(exclude)x.log', ':!y', '[a-z].log'];
-    expect([...(await git.ignored(asked, rules))]).toEqual(['dist/x/y', 'z.log', 'a.txt', 'src/gen', '.idea/w', 'line\nbreak.log', ':(exclude)x.log', '[a-z].log']);
+    const asked = [
+      'dist/x/y',
+      'z.log',
+      'keep.log',
+      'a.txt',
+      'src/gen',
+      'src/b.ts',
+      '.idea/w',
+      'line\nbreak.log',
+      'dist',
+      ':(exclude)x.log',
+      ':!y',
+      '[a-z].log',
+    ];
+    expect([...(await git.ignored(asked, rules))]).toEqual([
+      'dist/x/y',
+      'z.log',
+      'a.txt',
+      'src/gen',
+      '.idea/w',
+      'line\nbreak.log',
+      ':(exclude)x.log',
+      '[a-z].log',
+    ]);
     expect(await git.ignored(['src/b.ts'], rules)).toEqual(new Set());
   });
 
@@ -200,7 +249,16 @@ describe('conversion', () => {
     await writeFile(path.join(frozen, '.gitattributes'), '*.up filter=up\n*.crlf text\n');
     // The work tree's own attributes came later and must not count.
     await writeFile(at('.gitattributes'), '* filter=none -text\n');
-    const names = ['f.up', 'sub/w.crlf', '"quoted"', 'line\nbreak', 'end\r', decodePath(Buffer.from([0x6e, 0xff])), '-dash', 'back\\slash'];
+    const names = [
+      'f.up',
+      'sub/w.crlf',
+      '"quoted"',
+      'line\nbreak',
+      'end\r',
+      decodePath(Buffer.from([0x6e, 0xff])),
+      '-dash',
+      'back\\slash',
+    ];
     for (const name of names) await writeFile(absolute(frozen, name), `${name.length}x\r\n`);
     const { git } = await opened();
     const oids = await git.storeFiles(frozen, names);
@@ -214,7 +272,7 @@ describe('conversion', () => {
 });
 
 describe('building', () => {
-  it('replaces paths in a tree without looking at the user\'s index or files', async () => {
+  it("replaces paths in a tree without looking at the user's index or files", async () => {
     const { git } = await opened();
     const base = user('rev-parse', 'HEAD');
     const oid = await git.storeBytes(Buffer.from('1\n2\n3\n'));
@@ -230,7 +288,12 @@ describe('building', () => {
     ];
     const tree = await git.buildTree(base, changes, path.join(dir, 'index'));
     expect(await git.numstat(base, tree)).toEqual(
-      new Map([['link', { added: 3, deleted: 0 }], [odd, { added: 2, deleted: 0 }], ['src', { added: 3, deleted: 0 }], ['src/b.ts', { added: 0, deleted: 1 }]]),
+      new Map([
+        ['link', { added: 3, deleted: 0 }],
+        [odd, { added: 2, deleted: 0 }],
+        ['src', { added: 3, deleted: 0 }],
+        ['src/b.ts', { added: 0, deleted: 1 }],
+      ]),
     );
     // Attributes must not hide lines either.
     await writeFile(at('.gitattributes'), '* -diff\n');
@@ -239,7 +302,9 @@ describe('building', () => {
     expect((await git.numstat(base, tree)).get('src')).toEqual({ added: 3, deleted: 0 });
     expect(await readFile(at('.git', 'index'))).toEqual(before);
     expect(await git.buildTree(base, [], path.join(dir, 'index'))).toBe(await git.treeOf(base));
-    await expect(git.buildTree(base, [{ path: '.git/config', mode: '100644', oid }], path.join(dir, 'index'))).rejects.toThrow(GitError);
+    await expect(
+      git.buildTree(base, [{ path: '.git/config', mode: '100644', oid }], path.join(dir, 'index')),
+    ).rejects.toThrow(GitError);
   });
 
   it('commits as the user, moves the branch only from where it was, and stages what changed', async () => {
@@ -250,7 +315,9 @@ describe('building', () => {
     const tree = await git.buildTree(base, [{ path: 'a.txt', mode: '100644', oid }], path.join(dir, 'index'));
     const date = new Date('2026-01-02T03:04:05Z');
     const commit = await git.commitTree({ tree, parents: [base], message: 'Do it\n\nRelais-Run: x\n', date });
-    expect(user('log', '-1', '--format=%an <%ae> %cn %aI%n%B', commit)).toBe('Ada Example <ada@example.com> Ada Example 2026-01-02T03:04:05+00:00\nDo it\n\nRelais-Run: x');
+    expect(user('log', '-1', '--format=%an <%ae> %cn %aI%n%B', commit)).toBe(
+      'Ada Example <ada@example.com> Ada Example 2026-01-02T03:04:05+00:00\nDo it\n\nRelais-Run: x',
+    );
     expect(await git.updateRef('refs/heads/main', commit, commit, 'no')).toBe(false);
     expect(await git.updateRef('refs/heads/main', commit, base, 'relais')).toBe(true);
     expect(await git.updateRef('refs/relais/rejected/x', base, undefined, 'keep')).toBe(true);
@@ -266,7 +333,12 @@ describe('building', () => {
     user('checkout', '-q', '--detach');
     const { git } = await opened();
     const base = user('rev-parse', 'HEAD');
-    const commit = await git.commitTree({ tree: await git.treeOf(base), parents: [base], message: 'x', date: new Date(0) });
+    const commit = await git.commitTree({
+      tree: await git.treeOf(base),
+      parents: [base],
+      message: 'x',
+      date: new Date(0),
+    });
     expect(await git.updateRef('HEAD', commit, base, 'relais')).toBe(true);
     expect(await git.head()).toEqual({ commit });
     expect(user('rev-parse', 'main')).toBe(base);
@@ -277,7 +349,14 @@ describe('building', () => {
     const base = await git.treeOf('HEAD');
     const oid = await git.storeBytes(Buffer.from('one\n2\n'));
     const binary = await git.storeBytes(Buffer.from([0, 1, 2, 255]));
-    const tree = await git.buildTree(base, [{ path: 'a.txt', mode: '100644', oid }, { path: 'bin', mode: '100644', oid: binary }], path.join(dir, 'index'));
+    const tree = await git.buildTree(
+      base,
+      [
+        { path: 'a.txt', mode: '100644', oid },
+        { path: 'bin', mode: '100644', oid: binary },
+      ],
+      path.join(dir, 'index'),
+    );
     const file = path.join(dir, 'diff.patch');
     expect(await git.patch(base, tree, file, 1_000_000)).toEqual({ cut: false });
     const text = await readFile(file, 'utf8');
@@ -323,8 +402,20 @@ describe('hardening', () => {
     const base = await git.treeOf('HEAD');
     const hooks = at('.git', 'hooks');
     await mkdir(hooks, { recursive: true });
-    for (const hook of ['post-index-change', 'reference-transaction', 'pre-commit', 'post-commit', 'applypatch-msg']) await symlink(evil, path.join(hooks, hook));
-    for (const key of ['core.fsmonitor', 'core.pager', 'core.editor', 'diff.external', 'diff.x.textconv', 'diff.x.command', 'gpg.program', 'core.sshCommand', 'core.askPass']) user('config', key, evil);
+    for (const hook of ['post-index-change', 'reference-transaction', 'pre-commit', 'post-commit', 'applypatch-msg'])
+      await symlink(evil, path.join(hooks, hook));
+    for (const key of [
+      'core.fsmonitor',
+      'core.pager',
+      'core.editor',
+      'diff.external',
+      'diff.x.textconv',
+      'diff.x.command',
+      'gpg.program',
+      'core.sshCommand',
+      'core.askPass',
+    ])
+      user('config', key, evil);
     user('config', 'core.hooksPath', hooks);
     user('config', 'commit.gpgSign', 'true');
     user('config', 'log.showSignature', 'true');
@@ -338,7 +429,12 @@ describe('hardening', () => {
     const tree = await git.buildTree(base, [{ path: 'a.txt', mode: '100644', oid }], path.join(dir, 'index'));
     await git.numstat(base, tree);
     await git.patch(base, tree, path.join(dir, 'p'), 10_000);
-    const commit = await git.commitTree({ tree, parents: [user('rev-parse', 'HEAD')], message: 'x', date: new Date(0) });
+    const commit = await git.commitTree({
+      tree,
+      parents: [user('rev-parse', 'HEAD')],
+      message: 'x',
+      date: new Date(0),
+    });
     await rm(marker, { force: true });
     await git.updateRef('refs/heads/main', commit, undefined, 'x');
     await git.stageTouched(base, tree);

@@ -28,7 +28,10 @@ describe('a lock', () => {
   it('is taken once, complete, and released without a trace', async () => {
     const first = await take();
     expect(first.taken).toBe(true);
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid, run_id: '20260102T030405Z-3fa9c1d2' });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
+      pid: process.pid,
+      run_id: '20260102T030405Z-3fa9c1d2',
+    });
     expect(await take()).toMatchObject({ taken: false, found: { state: 'held' } });
     if (first.taken) await first.release();
     expect(await readdir(dir)).toEqual([]);
@@ -42,7 +45,13 @@ describe('a lock', () => {
   });
 
   it('is held in every doubt', async () => {
-    for (const doubt of [{ host: 'elsewhere' }, { host: 'elsewhere', boot_id: 'x' }, { pid_namespace: 'pid:[1]' }, { pid_start: '' }, {}]) {
+    for (const doubt of [
+      { host: 'elsewhere' },
+      { host: 'elsewhere', boot_id: 'x' },
+      { pid_namespace: 'pid:[1]' },
+      { pid_start: '' },
+      {},
+    ]) {
       await write(doubt);
       expect(await inspectLock(file, me), JSON.stringify(doubt)).toMatchObject({ state: 'held' });
       expect((await take()).taken).toBe(false);
@@ -51,7 +60,12 @@ describe('a lock', () => {
   });
 
   it('is stale after a restart, when the process is gone, or when its id was used again', async () => {
-    for (const proof of [{ boot_id: 'another' }, { boot_id: 'another', pid_namespace: 'pid:[1]' }, { pid: 2 ** 22 + 7 }, { pid_start: '1' }]) {
+    for (const proof of [
+      { boot_id: 'another' },
+      { boot_id: 'another', pid_namespace: 'pid:[1]' },
+      { pid: 2 ** 22 + 7 },
+      { pid_start: '1' },
+    ]) {
       await write(proof);
       expect(await inspectLock(file, me), JSON.stringify(proof)).toMatchObject({ state: 'stale' });
       const taken = await take();
@@ -80,7 +94,10 @@ describe('a lock', () => {
     const copy = path.join(dir, 'copy');
     await link(file, copy);
     const { createHash } = await import('node:crypto');
-    const digest = createHash('sha256').update(await readFile(file, 'utf8')).digest('hex').slice(0, 16);
+    const digest = createHash('sha256')
+      .update(await readFile(file, 'utf8'))
+      .digest('hex')
+      .slice(0, 16);
     await link(copy, `${file}.reclaim.${digest}`);
     await rm(copy);
     const taken = await take();
@@ -114,7 +131,10 @@ describe('a crowd on a stale lock', () => {
     expect(all).toHaveLength(ROUNDS * CROWD);
     expect(all.filter((one) => one.clash)).toEqual([]);
     for (let round = 0; round < ROUNDS; round += 1) {
-      expect(all.filter((one) => one.round === round && one.reclaimed), `round ${round}`).toHaveLength(1);
+      expect(
+        all.filter((one) => one.round === round && one.reclaimed),
+        `round ${round}`,
+      ).toHaveLength(1);
     }
     expect((await readdir(dir)).filter((name) => name !== 'contender.mjs')).toEqual([]);
   });
@@ -129,14 +149,19 @@ describe('a crowd on a stale lock', () => {
   /** All contenders start each round at the same wall-clock instant. */
   const epoch = Date.now() + 6000;
   async function contend(program: string): Promise<One[]> {
-    const child = spawn(process.execPath, [program, dir, String(ROUNDS), String(Math.max(epoch, Date.now() + 3000))], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [program, dir, String(ROUNDS), String(Math.max(epoch, Date.now() + 3000))], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let out = '';
     let err = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    return out.trim().split('\n').map((line) => JSON.parse(line) as One);
+    return out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as One);
   }
 });
 

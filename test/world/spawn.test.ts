@@ -43,8 +43,16 @@ describe('a child process', () => {
     const end = await run(sh('cat; echo err >&2; env; exit 7', { stdin: 'in\n', env: { ONLY: 'this' } }));
     expect(end).toMatchObject({ how: 'exited', exitCode: 7, cut: false, escapees: [] });
     expect(end.stderr.toString()).toBe('err\n');
-    const names = end.stdout.toString().trim().split('\n').slice(1).map((line) => line.split('=')[0]);
-    expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name ?? '')).toSorted()).toEqual(['ONLY', 'RELAIS_MARK']);
+    const names = end.stdout
+      .toString()
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('=')[0]);
+    expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name ?? '')).toSorted()).toEqual([
+      'ONLY',
+      'RELAIS_MARK',
+    ]);
   });
 
   it('has its stdin ended even when nothing is given, and may ignore what is', async () => {
@@ -53,7 +61,11 @@ describe('a child process', () => {
   });
 
   it('that cannot start is a fact', async () => {
-    expect(await run(sh('', { program: 'no-such-program-here' }))).toMatchObject({ how: 'not_started', exitCode: -1, error: 'ENOENT' });
+    expect(await run(sh('', { program: 'no-such-program-here' }))).toMatchObject({
+      how: 'not_started',
+      exitCode: -1,
+      error: 'ENOENT',
+    });
     expect(await run(sh('', { cwd: path.join(dir, 'none') }))).toMatchObject({ how: 'not_started', exitCode: -1 });
     expect(await run(sh('', { args: ['a\0b'] }))).toMatchObject({ how: 'not_started', exitCode: -1 });
   });
@@ -87,7 +99,9 @@ describe('stdout to a file', () => {
   });
 
   it('ends a child that writes beyond the cap', async () => {
-    const end = await run(sh('yes', { stdoutFile: path.join(dir, 'out'), maxOutputBytes: 10_000, stop: [['SIGTERM', 100]] }));
+    const end = await run(
+      sh('yes', { stdoutFile: path.join(dir, 'out'), maxOutputBytes: 10_000, stop: [['SIGTERM', 100]] }),
+    );
     expect(end).toMatchObject({ how: 'output_cap', cut: true });
     expect(end.stdout).toHaveLength(10_000);
   });
@@ -95,14 +109,22 @@ describe('stdout to a file', () => {
 
 describe('ending early', () => {
   it('a timeout ends a child that ignores SIGTERM, with its children', async () => {
-    const end = await run(sh(`trap '' TERM; sleep 300 & echo $! > pid; while :; do sleep 0.05; done`, { timeoutMs: 300, stop: [['SIGTERM', 200]] }));
+    const end = await run(
+      sh(`trap '' TERM; sleep 300 & echo $! > pid; while :; do sleep 0.05; done`, {
+        timeoutMs: 300,
+        stop: [['SIGTERM', 200]],
+      }),
+    );
     expect(end).toMatchObject({ how: 'timed_out', exitCode: 137 });
     expect(end.durationMs).toBeLessThan(5000);
     expect(isRunning(await pidIn(path.join(dir, 'pid')))).toBe(false);
   });
 
   it('an abort is an interruption, a deadline a timeout, and an aborted start is no start', async () => {
-    for (const [reason, how] of [['SIGINT', 'interrupted'], ['deadline', 'timed_out']] as const) {
+    for (const [reason, how] of [
+      ['SIGINT', 'interrupted'],
+      ['deadline', 'timed_out'],
+    ] as const) {
       const controller = new AbortController();
       const onStart = (): void => void setTimeout(() => controller.abort(reason), 50);
       expect((await run(sh('sleep 300', { signal: controller.signal, onStart }))).how).toBe(how);
@@ -123,25 +145,30 @@ describe('leftovers', () => {
   });
 
   it.runIf(containment() === 'group+marker')('in an own session are found by the marker', async () => {
-    const end = await run(sh(`setsid sh -c 'cd /; echo $$ > "${dir}/pid"; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done`));
+    const end = await run(
+      sh(`setsid sh -c 'cd /; echo $$ > "${dir}/pid"; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done`),
+    );
     const pid = await pidIn(path.join(dir, 'pid'));
     expect(end.escapees).toContain(pid);
     expect(isRunning(pid)).toBe(false);
   });
 
-  it.runIf(containment() === 'group+marker')('without marker and group are found by their working folder, in a work tree only', async () => {
-    const script = `setsid env -i PATH="$PATH" sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done`;
-    expect((await run(sh(script))).escapees).toEqual([]);
-    const missed = await pidIn(path.join(dir, 'pid'));
-    expect(isRunning(missed)).toBe(true);
-    process.kill(missed, 'SIGKILL');
-    await rm(path.join(dir, 'pid'));
-    await mkdir(path.join(dir, '.git'));
-    const end = await run(sh(script));
-    const pid = await pidIn(path.join(dir, 'pid'));
-    expect(end.escapees).toContain(pid);
-    expect(isRunning(pid)).toBe(false);
-  });
+  it.runIf(containment() === 'group+marker')(
+    'without marker and group are found by their working folder, in a work tree only',
+    async () => {
+      const script = `setsid env -i PATH="$PATH" sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done`;
+      expect((await run(sh(script))).escapees).toEqual([]);
+      const missed = await pidIn(path.join(dir, 'pid'));
+      expect(isRunning(missed)).toBe(true);
+      process.kill(missed, 'SIGKILL');
+      await rm(path.join(dir, 'pid'));
+      await mkdir(path.join(dir, '.git'));
+      const end = await run(sh(script));
+      const pid = await pidIn(path.join(dir, 'pid'));
+      expect(end.escapees).toContain(pid);
+      expect(isRunning(pid)).toBe(false);
+    },
+  );
 
   it('of one child do not include another child that is still running', async () => {
     await mkdir(path.join(dir, '.git'));

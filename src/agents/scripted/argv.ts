@@ -46,14 +46,20 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const FLAG_NAMES: readonly string[] = [...ARITY.keys()];
 
 /** Checks a command line as strictly as the real program does. */
-export function checkArgv(args: readonly string[], root: { readonly isRoot: boolean; readonly sandbox: boolean }): CheckedArgv {
+export function checkArgv(
+  args: readonly string[],
+  root: { readonly isRoot: boolean; readonly sandbox: boolean },
+): CheckedArgv {
   const parsed = parseArgv(args);
   if (typeof parsed === 'string') return { ok: false, line: parsed };
   const line = problem(parsed, root);
   if (line !== undefined) return { ok: false, line };
   const outputFormat = FORMATS.find((format) => format === parsed.get('--output-format')) ?? 'text';
   const model = parsed.get('--model') ?? 'default';
-  return { ok: true, flags: { outputFormat, schema: parsed.has('--json-schema'), sessionId: parsed.get('--session-id'), model } };
+  return {
+    ok: true,
+    flags: { outputFormat, schema: parsed.has('--json-schema'), sessionId: parsed.get('--session-id'), model },
+  };
 }
 
 /** The values by flag, or the line of the first thing that can't be parsed. */
@@ -64,7 +70,9 @@ function parseArgv(args: readonly string[]): Map<string, string> | string {
     const name = word === '-p' ? '--print' : word;
     const arity = ARITY.get(name);
     if (arity === undefined) {
-      return word.startsWith('-') ? `error: unknown option '${word}'` : `error: unexpected argument '${word}' (the prompt goes to stdin)`;
+      return word.startsWith('-')
+        ? `error: unknown option '${word}'`
+        : `error: unexpected argument '${word}' (the prompt goes to stdin)`;
     }
     if (arity === 'none') {
       values.set(name, '');
@@ -84,17 +92,43 @@ type ProblemRow = readonly [flag: string, find: (value: string, all: Values) => 
 
 const PROBLEM_ROWS: readonly ProblemRow[] = [
   ['--output-format', (value) => oneOf(value, FORMATS, '--output-format')],
-  ['--output-format', (value, all) => (value === 'stream-json' && !all.has('--verbose') ? 'Error: When using --print, --output-format=stream-json requires --verbose' : undefined)],
+  [
+    '--output-format',
+    (value, all) =>
+      value === 'stream-json' && !all.has('--verbose')
+        ? 'Error: When using --print, --output-format=stream-json requires --verbose'
+        : undefined,
+  ],
   ['--permission-mode', (value) => oneOf(value, MODES, '--permission-mode')],
   ['--session-id', (value) => (UUID.test(value) ? undefined : 'Error: Invalid session ID. Must be a valid UUID.')],
-  ['--max-turns', (value) => (/^\d+$/.test(value) ? undefined : `error: option '--max-turns <turns>' argument '${value}' is invalid`)],
-  ['--max-budget-usd', (value) => (Number(value) > 0 ? undefined : `error: option '--max-budget-usd <amount>' argument '${value}' is invalid`)],
-  ['--json-schema', (value) => (isJsonObject(value) ? undefined : 'Error: --json-schema is not valid JSON with an object at the top')],
-  ['--json-schema', (value) => (value.includes('json-schema.org/draft/2020-12') ? 'Error: --json-schema is not a valid JSON Schema: no schema with key or ref "https://json-schema.org/draft/2020-12/schema"' : undefined)],
+  [
+    '--max-turns',
+    (value) => (/^\d+$/.test(value) ? undefined : `error: option '--max-turns <turns>' argument '${value}' is invalid`),
+  ],
+  [
+    '--max-budget-usd',
+    (value) =>
+      Number(value) > 0 ? undefined : `error: option '--max-budget-usd <amount>' argument '${value}' is invalid`,
+  ],
+  [
+    '--json-schema',
+    (value) => (isJsonObject(value) ? undefined : 'Error: --json-schema is not valid JSON with an object at the top'),
+  ],
+  [
+    '--json-schema',
+    (value) =>
+      value.includes('json-schema.org/draft/2020-12')
+        ? 'Error: --json-schema is not a valid JSON Schema: no schema with key or ref "https://json-schema.org/draft/2020-12/schema"'
+        : undefined,
+  ],
   ['--setting-sources', (value) => badSource(value)],
   ['--system-prompt-file', (value) => missingFile(value)],
   ['--append-system-prompt-file', (value) => missingFile(value)],
-  ['--fallback-model', (value, all) => (value === all.get('--model') ? 'Error: Fallback model cannot be the same as the main model' : undefined)],
+  [
+    '--fallback-model',
+    (value, all) =>
+      value === all.get('--model') ? 'Error: Fallback model cannot be the same as the main model' : undefined,
+  ],
 ];
 
 function problem(values: Values, root: { readonly isRoot: boolean; readonly sandbox: boolean }): string | undefined {
@@ -111,12 +145,16 @@ function problem(values: Values, root: { readonly isRoot: boolean; readonly sand
 }
 
 function oneOf(value: string, allowed: readonly string[], flag: string): string | undefined {
-  return allowed.includes(value) ? undefined : `error: option '${flag}' argument '${value}' is invalid. Allowed choices are ${allowed.join(', ')}.`;
+  return allowed.includes(value)
+    ? undefined
+    : `error: option '${flag}' argument '${value}' is invalid. Allowed choices are ${allowed.join(', ')}.`;
 }
 
 function badSource(value: string): string | undefined {
   const bad = value.split(',').find((source) => source !== '' && !SOURCES.includes(source));
-  return bad === undefined ? undefined : `Error: Invalid setting source: ${bad}. Valid options are: ${SOURCES.join(', ')}`;
+  return bad === undefined
+    ? undefined
+    : `Error: Invalid setting source: ${bad}. Valid options are: ${SOURCES.join(', ')}`;
 }
 
 function missingFile(path: string): string | undefined {

@@ -88,8 +88,18 @@ export function stdoutOf(step: Step, flags: Flags): string {
   if (flags.outputFormat === 'text') return `${String(result['result'])}\n`;
   if (flags.outputFormat === 'json') return `${JSON.stringify(result)}\n`;
   const events = [
-    { type: 'system', subtype: 'init', session_id: flags.sessionId, model: flags.model, claude_code_version: 'scripted' },
-    { type: 'assistant', message: { model: flags.model, content: [{ type: 'text', text: result['result'] }] }, session_id: flags.sessionId },
+    {
+      type: 'system',
+      subtype: 'init',
+      session_id: flags.sessionId,
+      model: flags.model,
+      claude_code_version: 'scripted',
+    },
+    {
+      type: 'assistant',
+      message: { model: flags.model, content: [{ type: 'text', text: result['result'] }] },
+      session_id: flags.sessionId,
+    },
     result,
   ];
   return `${events.map((event) => JSON.stringify(event)).join('\n')}\n`;

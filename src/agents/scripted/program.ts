@@ -26,9 +26,11 @@ async function readPrompt(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const prompt = Buffer.concat(chunks).toString('utf8');
-  if (prompt.trim() === '') throw new Refusal('Error: Input must be provided either through stdin or as a prompt argument when using --print');
+  if (prompt.trim() === '')
+    throw new Refusal('Error: Input must be provided either through stdin or as a prompt argument when using --print');
   // The real program would run it as a command and call no model.
-  if (prompt.startsWith('/')) throw new Refusal(`Error: the prompt begins with a slash command: ${JSON.stringify(prompt.slice(0, 40))}`);
+  if (prompt.startsWith('/'))
+    throw new Refusal(`Error: the prompt begins with a slash command: ${JSON.stringify(prompt.slice(0, 40))}`);
   return prompt;
 }
 
@@ -36,13 +38,20 @@ async function readPrompt(): Promise<string> {
 function nextStep(args: readonly string[], prompt: string): Step {
   const file = process.env['RELAIS_SCENARIO'];
   const role = process.env['RELAIS_ROLE'];
-  if (!file?.startsWith('/')) throw new Refusal('Error: RELAIS_SCENARIO must name a scenario file by its absolute path');
+  if (!file?.startsWith('/'))
+    throw new Refusal('Error: RELAIS_SCENARIO must name a scenario file by its absolute path');
   if (!role) throw new Refusal('Error: RELAIS_ROLE is not set');
   const steps = readScenario(file)[role] ?? [];
   const record = `${file}.calls.ndjson`;
   const lines = existsSync(record) ? readFileSync(record, 'utf8').split('\n') : [];
   const before = lines.filter((line) => line !== '' && (JSON.parse(line) as { role?: string }).role === role).length;
-  const call = { role, argv: args, prompt_chars: prompt.length, pid: process.pid, prompt_tail: prompt.slice(-PROMPT_TAIL_CHARS) };
+  const call = {
+    role,
+    argv: args,
+    prompt_chars: prompt.length,
+    pid: process.pid,
+    prompt_tail: prompt.slice(-PROMPT_TAIL_CHARS),
+  };
   appendFileSync(record, `${JSON.stringify(call)}\n`);
   const step = steps[Math.min(before, steps.length - 1)];
   if (!step) throw new Refusal(`Error: the scenario has no step for the role ${role}`);
@@ -54,14 +63,19 @@ function readScenario(file: string): Scenario {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Scenario;
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Refusal(`Error: the scenario file is not JSON: ${error.message}`, { cause: error });
+    if (error instanceof SyntaxError)
+      throw new Refusal(`Error: the scenario file is not JSON: ${error.message}`, { cause: error });
     throw error;
   }
 }
 
 /** Commands of the real program see its session. */
 function shellEnv(flags: Flags): NodeJS.ProcessEnv {
-  return { ...process.env, CLAUDECODE: '1', ...(flags.sessionId !== undefined && { CLAUDE_CODE_SESSION_ID: flags.sessionId }) };
+  return {
+    ...process.env,
+    CLAUDECODE: '1',
+    ...(flags.sessionId !== undefined && { CLAUDE_CODE_SESSION_ID: flags.sessionId }),
+  };
 }
 
 function print(text: string, code: number): Promise<void> {
@@ -72,7 +86,11 @@ function print(text: string, code: number): Promise<void> {
 }
 
 // As measured: exit 0 and no word after SIGINT, 143 and 129 after the others; the running command is ended.
-for (const [signal, code] of [['SIGINT', 0], ['SIGTERM', 143], ['SIGHUP', 129]] as const) {
+for (const [signal, code] of [
+  ['SIGINT', 0],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
   process.on(signal, () => {
     endRunning();
     process.exit(code);
