@@ -58,6 +58,8 @@ function forbidden({ touched, metadataChanged, scope }: JudgeFacts): string[] {
   const why = (item: TouchedPath): string | undefined => {
     if (isGitPath(item.path)) return "is one of git's own files";
     if (item.insideSubmodule) return 'is inside a submodule';
+    if (item.change !== 'deleted' && !['file', 'dir', 'link'].includes(item.kind))
+      return `is a ${item.kind}, which no commit can hold`;
     const glob = match(item.path);
     return glob === undefined ? undefined : `matches the forbidden glob "${glob}"`;
   };

@@ -19,8 +19,8 @@ export type Question = Pick<
 > & { readonly agent: AgentName; readonly permissionMode: string; readonly allowedTools: string };
 
 /**
- * Asks one agent once. The call and its cap are on disk before the program starts, and settled to
- * the real cost afterwards; a call whose cost is unknown stays counted at its cap.
+ * Asks one agent once. The call and its cap are on disk before the program starts; the real cost
+ * replaces the cap with the next save. A call whose cost is unknown stays counted at its cap.
  */
 export async function ask(run: Run, question: Question, counted: Delta): Promise<AgentResult> {
   const { world, config } = run;
@@ -56,6 +56,7 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
   if (result.call.notice !== undefined) run.record.warnings.push(result.call.notice);
   const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
   const limited = result.kind === 'limited' && result.until !== undefined;
-  await saveState(run, limited ? { ...settled, not_before: result.until } : settled);
+  // Not on disk yet: what the agent did to the runner's files is measured first.
+  run.state = limited ? { ...settled, not_before: result.until } : settled;
   return result;
 }

@@ -119,6 +119,12 @@ export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
   return root;
 }
 
+/** A folder is no file: what takes its place is new, and a file that gave way to one is deleted. */
+function sortOf({ before, after }: Change): TouchedPath['change'] {
+  if (before === undefined || (before.kind === 'dir' && after !== undefined && after.kind !== 'dir')) return 'added';
+  return after === undefined || (after.kind === 'dir' && before.kind !== 'dir') ? 'deleted' : 'modified';
+}
+
 function describe(
   run: Run,
   baseline: Baseline,
@@ -133,7 +139,7 @@ function describe(
   };
   return {
     path: change.path,
-    change: change.before === undefined ? 'added' : change.after === undefined ? 'deleted' : 'modified',
+    change: sortOf(change),
     kind: (change.after ?? change.before)?.kind ?? 'file',
     linesAdded: lines?.added ?? 0,
     linesDeleted: lines?.deleted ?? 0,

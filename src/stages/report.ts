@@ -34,9 +34,9 @@ export async function refuse(world: World, place: Place, begun: Begun, blocked: 
   const note = blockedNote(world, begun.id, blocked);
   const { repository, config } = place;
   const ended: Ended = { runId: begun.id, outcome: blocked, blocked: note };
+  const folder = workspaceAt(world, place);
+  if (await world.files.exists(folder)) await world.files.writeJson(world.join(folder, 'BLOCKED.json'), note);
   if (repository === undefined || config === undefined) return ended;
-  const folder = workspaceOf(world, repository, config);
-  await world.files.writeJson(world.join(folder, 'BLOCKED.json'), note);
   const head = await world.git.createGit(repository, await world.git.readSettings(repository.workTree)).head();
   if (blocked.code === 'BLOCKED_LOCK_HELD' || head === undefined) return ended;
   const { state } = await readWorkspace(world, repository, config);
@@ -55,6 +55,12 @@ export async function refuse(world: World, place: Place, begun: Begun, blocked: 
   });
   const reportMd = await writeReports(world, folder, config, report);
   return { ...ended, report, reportMd };
+}
+
+/** Also without a repository or a valid config, the workspace is looked for where it usually lies. */
+function workspaceAt(world: World, { repository, config, root }: Place): string {
+  if (repository !== undefined && config !== undefined) return workspaceOf(world, repository, config);
+  return world.join(root, config?.workspace_dir ?? 'relais');
 }
 
 function blockedNote(world: World, runId: string, blocked: Outcome): Blocked {
@@ -160,7 +166,7 @@ function reportFacts(run: Run, ending: Outcome): ReportFacts {
     runs: record.verifyRuns,
     counters: countersOf(run.state, config.project.milestone_id),
     warnings: record.warnings,
-    paths: pathsOf(config, config.history.enabled ? run.id : undefined),
+    paths: pathsOf(config, keepsHistory(config, ending) ? run.id : undefined),
   };
 }
 
@@ -191,9 +197,14 @@ async function writeReports(world: World, folder: string, config: Config, report
   return reportMd;
 }
 
+/** A tick that was blocked before it had a task leaves no history. */
+function keepsHistory(config: Config, ending: Outcome): boolean {
+  return config.history.enabled && ending.verdict !== 'blocked';
+}
+
 async function writeHistory(run: Run, ending: Outcome, report: Report): Promise<void> {
   const { world, config, record } = run;
-  if (!config.history.enabled) return;
+  if (!keepsHistory(config, ending)) return;
   const folder = world.join(run.repository.mainTree, config.history.dir, run.id);
   await world.files.ensureDir(folder);
   const meta: Meta = buildMeta(run, ending, {

@@ -35,6 +35,7 @@ export async function verify(
   const problems = expanded.ok ? await escapes(run, expanded.checks) : expanded.problems;
   const tainted = decide(VERIFY_ROWS, facts({ problems }));
   if (tainted !== undefined || !expanded.ok) return tainted?.outcome;
+  await reserve(run, expanded.checks.length);
   for (const check of expanded.checks) {
     const failed = await runCheck(run, check, programs.get(check.cmd));
     if (run.signal.aborted) return interrupted(run);
@@ -46,6 +47,13 @@ export async function verify(
   const again = await lookAgain(run, baseline);
   if (again.headMoved !== undefined) return outcome('STOP_HEAD_MOVED', [again.headMoved]);
   return decide(VERIFY_ROWS, facts({ changed: again.changed }))?.outcome;
+}
+
+/** All runs are on disk before the first starts; those that did not happen are given back with the next save. */
+async function reserve(run: Run, count: number): Promise<void> {
+  const { state, config } = run;
+  await saveState(run, charge(state, config.project.milestone_id, { verify_runs: count }));
+  run.state = state;
 }
 
 function facts(given: Partial<VerifyFacts>): VerifyFacts {
@@ -77,7 +85,7 @@ async function escapes(run: Run, checks: readonly Check[]): Promise<string[]> {
 async function runCheck(run: Run, check: Check, program: string | undefined): Promise<string | undefined> {
   const label = `${check.template_id} (${check.phase})`;
   run.world.say('VERIFY', label);
-  await saveState(run, charge(run.state, run.config.project.milestone_id, { verify_runs: 1 }));
+  run.state = charge(run.state, run.config.project.milestone_id, { verify_runs: 1 });
   const end =
     program === undefined
       ? undefined

@@ -39,7 +39,10 @@ export async function buildTree(
   const env = { GIT_INDEX_FILE: indexFile };
   await removeFile(indexFile);
   await git([...plain, 'read-tree', base], { env });
-  await git([...plain, 'update-index', '-z', '--index-info'], { env, stdin: indexInfo(changes, base) });
+  const update = [...plain, 'update-index', '-z', '--index-info'];
+  const { stderr } = await git(update, { env, stdin: indexInfo(changes, base) });
+  // A name git does not accept is only mentioned, and the tree would lack it.
+  if (/Ignoring path/.test(stderr)) throw new GitError(update, 0, stderr);
   return line((await git([...plain, 'write-tree'], { env })).stdout);
 }
 
