@@ -98,6 +98,8 @@ export interface ChildRequest {
   readonly maxOutputBytes: number;
   /** Signals in order with the wait after each, before SIGKILL to the group. */
   readonly stop?: readonly (readonly [NodeJS.Signals, number])[];
+  /** Becomes part of the marker, so that another process can find what this one left behind. */
+  readonly owner?: string;
   /** Called with the pid as soon as there is one. */
   readonly onStart?: (pid: number) => void;
 }

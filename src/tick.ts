@@ -3,7 +3,7 @@ import type { Repository } from './model.js';
 import { isOutcome, outcome, type Outcome } from './outcome.js';
 import { takeBaseline } from './stages/baseline.js';
 import { build } from './stages/build.js';
-import { openJournal, writePhase } from './stages/journal.js';
+import { keepAlive, openJournal, writePhase } from './stages/journal.js';
 import { judge } from './stages/judge.js';
 import { lockTick } from './stages/lock.js';
 import { openRun } from './stages/open.js';
@@ -49,10 +49,15 @@ async function started(run: Run): Promise<Outcome> {
   const baseline = await takeBaseline(run);
   run.record.baseline = baseline;
   await openJournal(run, baseline);
-  const programs = await resolvePrograms(run);
-  const verdict = await attempt(run, baseline, programs).catch((error: unknown) => unexpected(run, error));
-  if (!run.record.handsStarted) return verdict;
-  return settle(run, run.record.task, baseline, verdict);
+  const rest = keepAlive(run);
+  try {
+    const programs = await resolvePrograms(run);
+    const verdict = await attempt(run, baseline, programs).catch((error: unknown) => unexpected(run, error));
+    if (!run.record.handsStarted) return verdict;
+    return await settle(run, run.record.task, baseline, verdict);
+  } finally {
+    rest();
+  }
 }
 
 /** Everything that must be rolled back unless it ends in SUCCESS. */

@@ -117,7 +117,7 @@ function callFacts(
     agent: who.agent,
     argv: who.argv,
     costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null,
-    denials: denials.map((denial) => firstLine(String(denial['tool_name'] ?? 'unknown'))),
+    denials: denials.map((denial) => nameOf(denial['tool_name'])),
     durationMs: end.durationMs,
     ...(output.version !== undefined && { version: output.version }),
     ...(usage.length > 0 && { tokens: Object.fromEntries(usage) }),
@@ -173,4 +173,8 @@ function seconds(ms: number): string {
 /** The first line that says something, short enough for a report. */
 function firstLine(text: string): string {
   return cut(oneLine(text.split(/[\r\n]/).find((line) => line.trim() !== '') ?? ''), 300);
+}
+
+function nameOf(tool: unknown): string {
+  return typeof tool === 'string' ? firstLine(tool) : 'unknown';
 }

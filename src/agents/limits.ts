@@ -92,7 +92,8 @@ function wallClock(at: number, zone: string | undefined): number {
 function isZone(zone: string | undefined): boolean {
   if (zone === undefined) return true;
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
+    new Intl.DateTimeFormat('en-US', { timeZone: zone });
+    return true;
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

@@ -48,7 +48,7 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
     now: () => world.clock.now(),
   };
   const result = await callAgent(agentNamed(agent), request, {
-    run: (child) => world.spawn.run(child),
+    run: (child) => world.spawn.run({ ...child, owner: run.id }),
     writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
   });
   const countedUsd = result.call.costUsd ?? question.maxCostUsd;

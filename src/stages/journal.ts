@@ -21,9 +21,9 @@ export interface Journal {
   /** The commit about to become the branch's tip, once there is one. */
   readonly commit?: string;
   readonly commit_ref?: string;
-  readonly pids: readonly number[];
 }
 
+const ALIVE_MS = 1000;
 const FILE = 'journal.json';
 const TREE_INVENTORY = 'baseline.tree';
 const GIT_INVENTORY = 'baseline.git';
@@ -54,9 +54,20 @@ export async function writePhase(run: Run, phase: JournalPhase, commit?: { oid: 
     not_restorable: baseline.notRestorable,
     refs: [...baseline.refs],
     ...(commit && { commit: commit.oid, commit_ref: commit.ref }),
-    pids: [],
   };
   await run.world.files.writeAtomic(run.world.join(run.privateDir, FILE), JSON.stringify(journal), 0o600);
+}
+
+/** Shows that the tick is alive: what changed after the last sign was not changed by it. */
+export function keepAlive({ world, privateDir }: Run): () => void {
+  const { clock, files } = world;
+  return world.every(ALIVE_MS, () => files.touch(world.join(privateDir, FILE), clock.now()));
+}
+
+/** When the tick of the journal was last known to be alive. */
+export async function lastAlive(world: World, privateDir: string): Promise<number> {
+  const written = await world.files.modifiedMs(world.join(privateDir, FILE));
+  return (written ?? world.clock.now().getTime()) + 2 * ALIVE_MS;
 }
 
 /** The tick is over and nothing is left to finish. */

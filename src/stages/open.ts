@@ -6,7 +6,7 @@ import { closeJournal, readJournal } from './journal.js';
 import type { Place } from './place.js';
 import { workspaceOf } from './place.js';
 import { readWorkspace } from './preflight.js';
-import { saveState, type Prompts, type Run, type TickRecord } from './run.js';
+import { emptyRecord, saveState, type Prompts, type Run } from './run.js';
 
 const MAX_PROMPT_FILE = 1024 * 1024;
 
@@ -69,10 +69,6 @@ async function countTick(run: Run): Promise<void> {
     budget_warning: warnings.length > 0,
     last_run_id: run.id,
   });
-}
-
-function emptyRecord(): TickRecord {
-  return { handsStarted: false, settled: false, calls: [], verifyRuns: [], verifyLog: [], warnings: [], leftovers: [] };
 }
 
 async function readPrompts(

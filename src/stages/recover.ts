@@ -1,80 +1,150 @@
-import { outcome, type Outcome } from '../outcome.js';
-import type { Config, State } from '../generated/types.js';
 import type { Repository } from '../model.js';
-import { emptyState } from '../rules/budget.js';
-import { rebuildState } from '../rules/rebuild.js';
-import { checkMeta, checkReport, parseJson } from '../schemas.js';
+import { outcome } from '../outcome.js';
 import type { World } from '../world/world.js';
-import { closeJournal, readBaseline, readJournal, type Journal } from './journal.js';
+import { closeJournal, lastAlive, readBaseline, readJournal, type Journal } from './journal.js';
 import { measure } from './measure.js';
-import { workspaceOf, type Place } from './place.js';
+import { workspaceOf } from './place.js';
 import { readWorkspace } from './preflight.js';
+import { repairWorkspace, type Ready } from './repair.js';
 import { rollBack } from './rollback.js';
-import type { Baseline, Run } from './run.js';
+import { emptyRecord, type Baseline, type Prompts, type Run } from './run.js';
 
 export interface Recovery {
   /** What there was to do, one line each; empty when nothing was interrupted. */
   readonly steps: readonly string[];
+  /** Worth knowing, but nothing to do about. */
+  readonly notes: readonly string[];
   /** What is still not as it was. */
   readonly left: readonly string[];
 }
 
-type Ready = Place & { repository: Repository; config: Config };
+interface Interrupted {
+  readonly journal: Journal;
+  readonly privateDir: string;
+  /** Changes later than this are not the tick's. */
+  readonly aliveUntil: number;
+}
 
 /**
  * Finishes or undoes an interrupted tick. Before the branch was moved everything is undone, with the
- * interrupted work kept as rejected work; after it, what was left to do is done. Safe to run again.
+ * interrupted work kept as rejected work; after it, what was left to do is done. What the user edited
+ * since is left alone. Safe to run again.
  */
-export async function recover(world: World, place: Ready, dryRun: boolean): Promise<Recovery> {
+export async function recover(
+  world: World,
+  place: Ready,
+  options: { readonly dryRun: boolean; readonly keep: boolean },
+): Promise<Recovery> {
   const privateDir = world.privateDir(place.repository.commonDir);
   const journal = await readJournal(world, privateDir);
-  const steps: string[] = [];
-  const left: string[] = [];
+  const found = { steps: [] as string[], notes: [] as string[], left: [] as string[] };
   if (journal !== undefined) {
-    const finished = journal.commit !== undefined && (await branchHas(world, place.repository, journal));
-    steps.push(
-      finished
-        ? `finish ${journal.run_id}: its commit ${journal.commit} is on the branch`
-        : journal.hands_started
-          ? `undo ${journal.run_id}, interrupted in ${journal.phase}; its work is kept under refs/relais/rejected/${journal.run_id}`
-          : `close ${journal.run_id}: its Hands had not started`,
-    );
-    if (!dryRun) {
-      if (finished) await finishCommit(world, place, journal);
-      else if (journal.hands_started) left.push(...(await undo(world, place, privateDir, journal)));
-      if (left.length === 0) await closeJournal(world, privateDir);
+    const interrupted = { journal, privateDir, aliveUntil: await lastAlive(world, privateDir) };
+    const way = await choose(world, place, interrupted, options.keep);
+    found.steps.push(way.step);
+    if (!options.dryRun) {
+      const done = await way.act();
+      found.notes.push(...(done.notes ?? []));
+      found.left.push(...(done.left ?? []));
+      if (found.left.length === 0) await closeJournal(world, privateDir);
     }
   }
-  const workspace = await readWorkspace(world, place.repository, place.config);
-  const folder = workspaceOf(world, place.repository, place.config);
-  for (const line of workspace.invalid) {
-    const name = line.slice(place.config.workspace_dir.length + 1, line.indexOf(':'));
-    steps.push(
-      `set ${place.config.workspace_dir}/${name} aside as ${name}.broken${name === 'STATE.json' ? ' and rebuild it from history' : ''}`,
-    );
-    if (!dryRun) await setAside(world, place, folder, name);
-  }
-  if (workspace.state.notices.length > 0) {
-    steps.push(...workspace.state.notices.map((notice) => `noted as seen: ${notice.text}`));
-    if (!dryRun && workspace.invalid.length === 0)
-      await world.files.writeJson(world.join(folder, 'STATE.json'), { ...workspace.state, notices: [] });
-  }
-  return { steps, left };
+  found.steps.push(...(await repairWorkspace(world, place, options.dryRun)));
+  return found;
 }
 
-async function branchHas(world: World, repository: Repository, journal: Journal): Promise<boolean> {
-  const refs = await world.gitdir.readRefs(repository);
-  const head = await world.gitdir.readHead(repository);
-  const tip =
-    journal.commit_ref === 'HEAD' || journal.commit_ref === undefined ? head.commit : refs.get(journal.commit_ref);
-  return tip === journal.commit;
+interface Way {
+  readonly step: string;
+  act(): Promise<{ readonly notes?: readonly string[]; readonly left?: readonly string[] }>;
 }
 
+async function choose(world: World, place: Ready, interrupted: Interrupted, keep: boolean): Promise<Way> {
+  const { journal } = interrupted;
+  const { run_id: id, phase } = journal;
+  if (journal.commit !== undefined && (await tipOf(world, place.repository, journal)) === journal.commit)
+    return {
+      step: `finish ${id}: its commit ${journal.commit} is on the branch`,
+      act: () => finishCommit(world, place, journal),
+    };
+  if (!journal.hands_started) return { step: `close ${id}: its Hands had not started`, act: () => Promise.resolve({}) };
+  if (keep)
+    return {
+      step: `close ${id}, interrupted in ${phase}, and leave everything as it is now`,
+      act: async () => ({ notes: endedNotes(await world.spawn.endOrphans(id)) }),
+    };
+  return {
+    step: `undo ${id}, interrupted in ${phase}; its work is kept under refs/relais/rejected/${id}`,
+    act: () => undo(world, place, interrupted),
+  };
+}
+
+/** The commit the tick's branch, or its detached HEAD, stands on now. */
+async function tipOf(world: World, repository: Repository, journal: Journal): Promise<string | undefined> {
+  const { ref } = journal.head;
+  if (ref === undefined) return (await world.gitdir.readHead(repository)).commit;
+  return (await world.gitdir.readRefs(repository)).get(ref);
+}
+
+async function finishCommit(world: World, place: Ready, journal: Journal): ReturnType<Way['act']> {
+  const git = world.git.createGit(place.repository, await world.git.readSettings(place.repository.workTree));
+  await git.stageTouched(journal.tree, await git.treeOf(journal.commit ?? journal.head.commit));
+  return {};
+}
+
+async function undo(world: World, place: Ready, interrupted: Interrupted): ReturnType<Way['act']> {
+  const { journal, aliveUntil } = interrupted;
+  if (journal.work_tree !== place.repository.workTree)
+    return { left: [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`] };
+  const ended = await world.spawn.endOrphans(journal.run_id);
+  const tip = await tipOf(world, place.repository, journal);
+  if (tip !== journal.head.commit && (await branchMovedMs(world, place.repository, journal)) > aliveUntil)
+    return {
+      left: [
+        `${journal.head.ref ?? 'HEAD'} was moved to ${tip ?? 'nothing'} after the tick had been interrupted, so nothing was undone; ` +
+          '`relais recover --keep` closes the tick and leaves everything as it is',
+      ],
+    };
+  const { run, baseline } = await reopen(world, place, interrupted);
+  // The runner's own files moved on since the baseline (state, task): they stay as they are now.
+  await keepOwnFiles(run, baseline);
+  const measured = await measure(run, baseline, run.config.scope.default_forbidden_globs);
+  run.record.measured =
+    tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
+  const since = measured.changes.filter(({ after }) => after !== undefined && after.ctimeMs > aliveUntil);
+  const spared = new Set(since.map(({ path }) => path));
+  const verdict = outcome('STOP_INTERRUPTED', [`interrupted in ${journal.phase}`]);
+  const left = await rollBack(run, baseline, verdict, spared);
+  const notes = [...spared].map((path) => `${path} was edited after the tick had been interrupted; it was left alone`);
+  return { left, notes: [...endedNotes(ended), ...notes] };
+}
+
+function endedNotes(pids: readonly number[]): string[] {
+  return pids.length === 0 ? [] : [`ended ${pids.length} process(es) the tick had left running`];
+}
+
+async function branchMovedMs(world: World, repository: Repository, { head }: Journal): Promise<number> {
+  const file =
+    head.ref === undefined ? world.join(repository.gitDir, 'HEAD') : world.join(repository.commonDir, head.ref);
+  return (await world.files.modifiedMs(file)) ?? 0;
+}
+
+const NO_PROMPTS: Prompts = {
+  orchestratorSystem: '',
+  orchestratorUser: '',
+  builderSystem: '',
+  builderUser: '',
+  taskSchema: '',
+  builderResultSchema: '',
+  facts: '',
+  lastReport: '',
+  blocked: '',
+};
+
+/** The interrupted run as far as a rollback needs it; git's metadata is back before git is asked anything. */
 async function reopen(
   world: World,
   place: Ready,
-  privateDir: string,
-  journal: Journal,
+  { journal, privateDir }: Interrupted,
 ): Promise<{ run: Run; baseline: Baseline }> {
   const { repository, config } = place;
   const read = await readBaseline(world, privateDir, journal);
@@ -84,65 +154,30 @@ async function reopen(
   const baseline: Baseline = { ...read, index: await git.indexEntries() };
   const scratch = world.join(privateDir, 'runs', journal.run_id);
   await world.files.ensurePrivateDir(scratch);
-  const { state } = await readWorkspace(world, repository, config);
+  const startedMs = world.clock.monotonicMs();
   const run: Run = {
     world,
     id: journal.run_id,
     startedAt: new Date(journal.started_at),
-    startedMs: world.clock.monotonicMs(),
-    endsAtMs: world.clock.monotonicMs() + 3_600_000,
+    startedMs,
+    endsAtMs: Number.POSITIVE_INFINITY,
     signal: world.signal,
     repository,
     config,
     configText: place.configText,
-    prompts: {
-      orchestratorSystem: '',
-      orchestratorUser: '',
-      builderSystem: '',
-      builderUser: '',
-      taskSchema: '',
-      builderResultSchema: '',
-      facts: '',
-      lastReport: '',
-      blocked: '',
-    },
+    prompts: NO_PROMPTS,
     git,
     vault,
     privateDir,
     scratch,
     workspace: workspaceOf(world, repository, config),
-    state,
-    record: {
-      baseline,
-      handsStarted: true,
-      settled: false,
-      calls: [],
-      verifyRuns: [],
-      verifyLog: [],
-      warnings: [],
-      leftovers: [],
-    },
+    state: (await readWorkspace(world, repository, config)).state,
+    record: { ...emptyRecord(), baseline, handsStarted: true },
   };
   return { run, baseline };
 }
 
-async function undo(world: World, place: Ready, privateDir: string, journal: Journal): Promise<string[]> {
-  if (journal.work_tree !== place.repository.workTree)
-    return [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`];
-  const headBefore = await world.gitdir.readHead(place.repository);
-  const refsBefore = await world.gitdir.readRefs(place.repository);
-  const { run, baseline } = await reopen(world, place, privateDir, journal);
-  // The runner's own files moved on since the baseline (state, task): they stay as they are now.
-  await keepOwnFiles(run, baseline);
-  const tip = baseline.head.ref === undefined ? headBefore.commit : refsBefore.get(baseline.head.ref);
-  const measured = await measure(run, baseline, run.config.scope.default_forbidden_globs);
-  run.record.measured =
-    tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
-  const verdict: Outcome = outcome('STOP_INTERRUPTED', [`interrupted in ${journal.phase}`]);
-  return rollBack(run, baseline, verdict);
-}
-
-/** Replaces the baseline's view of the workspace folder by what is there now, where it is valid. */
+/** Replaces the baseline's view of the workspace folder by what is there now. */
 async function keepOwnFiles(run: Run, baseline: Baseline): Promise<void> {
   const names = ['STATE.json', 'TASK.json', 'REPORT.json', 'REPORT.md', 'BLOCKED.json', 'lock.json'];
   const paths = names.map((name) => `${run.config.workspace_dir}/${name}`);
@@ -151,45 +186,6 @@ async function keepOwnFiles(run: Run, baseline: Baseline): Promise<void> {
     if (entry?.kind === 'file') baseline.inventory.set(path, entry);
     else if (entry === undefined) baseline.inventory.delete(path);
   }
-  await run.vault.keep(
-    'tree',
-    run.repository.workTree,
-    paths.filter((path) => baseline.inventory.has(path)),
-    baseline.inventory,
-  );
-}
-
-async function finishCommit(world: World, place: Ready, journal: Journal): Promise<void> {
-  const git = world.git.createGit(place.repository, await world.git.readSettings(place.repository.workTree));
-  await git.stageTouched(journal.tree, await git.treeOf(journal.commit ?? journal.head.commit));
-}
-
-async function setAside(world: World, place: Ready, folder: string, name: string): Promise<void> {
-  await world.files.move(world.join(folder, name), world.join(folder, `${name}.broken`));
-  if (name !== 'STATE.json') return;
-  await world.files.writeJson(world.join(folder, 'STATE.json'), await stateFromHistory(world, place));
-}
-
-/** Counters as the last complete history entry of each milestone has them; what came after is unknown. */
-async function stateFromHistory(world: World, place: Ready): Promise<State> {
-  const history = world.join(place.repository.mainTree, place.config.history.dir);
-  const entries = [];
-  for (const name of await world.files.list(history)) {
-    const report = await readChecked(world, world.join(history, name, 'report.json'), checkReport);
-    const meta = await readChecked(world, world.join(history, name, 'meta.json'), checkMeta);
-    if (report !== undefined && meta !== undefined) entries.push({ report, meta });
-  }
-  return rebuildState(emptyState(), entries);
-}
-
-async function readChecked<T>(
-  world: World,
-  file: string,
-  check: (value: unknown) => { ok: true; value: T } | { ok: false; errors: string[] },
-): Promise<T | undefined> {
-  const read = await world.files.readText(file, 64 * 1024 * 1024);
-  if (read.found !== 'text') return undefined;
-  const parsed = parseJson(read.text);
-  const checked = parsed.ok ? check(parsed.value) : parsed;
-  return checked.ok ? checked.value : undefined;
+  const there = paths.filter((path) => baseline.inventory.has(path));
+  await run.vault.keep('tree', run.repository.workTree, there, baseline.inventory);
 }

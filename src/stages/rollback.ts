@@ -9,15 +9,22 @@ const ROUNDS = 3;
 
 /**
  * Puts everything back as the baseline has it, after the rejected work was saved under its ref.
- * Returns what could not be put back; empty means proved equal.
+ * Returns what could not be put back; empty means proved equal. Spared paths stay as they are.
  */
-export async function rollBack(run: Run, baseline: Baseline, verdict: Outcome): Promise<string[]> {
+export async function rollBack(
+  run: Run,
+  baseline: Baseline,
+  verdict: Outcome,
+  spared: ReadonlySet<string> = new Set(),
+): Promise<string[]> {
   const forbidden = forbiddenGlobs(run);
+  const open = async (current: ReadonlyMap<string, Entry>): Promise<Change[]> =>
+    (await remaining(run, baseline, current, forbidden)).filter(({ path }) => !spared.has(path));
   const measured = await measureForRollback(run, baseline, forbidden);
   await saveRejected(run, baseline, measured, verdict);
   for (let round = 0; round < ROUNDS; round += 1) {
     const current = await walkTree(run, baseline.index);
-    const left = await remaining(run, baseline, current, forbidden);
+    const left = await open(current);
     if (left.length === 0) {
       await restoreEmptyFolders(run, baseline, current);
       return [];
@@ -30,7 +37,7 @@ export async function rollBack(run: Run, baseline: Baseline, verdict: Outcome): 
       (path, entry) => content(run, baseline, path, entry),
     );
   }
-  const left = await remaining(run, baseline, await walkTree(run, baseline.index), forbidden);
+  const left = await open(await walkTree(run, baseline.index));
   return left.map(
     (change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`,
   );

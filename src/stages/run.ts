@@ -1,5 +1,5 @@
 import type { AgentResult } from '../agents/agent.js';
-import type { BuilderResult, Config, Report, State, Task } from '../generated/types.js';
+import type { BuilderResult, Config, State, Task } from '../generated/types.js';
 import type { Change, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
 import type { TouchedPath } from '../rules/judge.js';
 import type { Git } from '../world/git.js';
@@ -107,9 +107,9 @@ export interface Prompts {
   readonly blocked: string;
 }
 
-export interface Ending {
-  readonly report?: Report;
-  readonly reportMd?: string;
+/** A record of a tick in which nothing has happened yet. */
+export function emptyRecord(): TickRecord {
+  return { handsStarted: false, settled: false, calls: [], verifyRuns: [], verifyLog: [], warnings: [], leftovers: [] };
 }
 
 /** Milliseconds left of max_tick_seconds, never less than 1. */

@@ -97,6 +97,7 @@ async function runCheck(run: Run, check: Check, program: string | undefined): Pr
           timeoutMs: Math.min(check.timeout_ms, timeLeft(run)),
           signal: run.signal,
           maxOutputBytes: MAX_OUTPUT,
+          owner: run.id,
         });
   const exitCode = end?.exitCode ?? -1;
   run.record.verifyRuns.push({

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, rename, rm, unlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { FileRead } from '../model.js';
@@ -102,6 +102,16 @@ export async function ensurePrivateDir(dir: string): Promise<void> {
 /** The names in a folder, sorted; none for a folder that is not there. */
 export async function list(dir: string): Promise<string[]> {
   return ((await ignoring('ENOENT', readdir(dir))) ?? []).toSorted();
+}
+
+/** Sets a file's time to now; one that is gone stays gone. */
+export async function touch(file: string, now: Date): Promise<void> {
+  await ignoring('ENOENT', utimes(file, now, now));
+}
+
+/** When a file was last written or touched, in ms; undefined for one that is not there. */
+export async function modifiedMs(file: string): Promise<number | undefined> {
+  return (await ignoring('ENOENT', lstat(file)))?.mtimeMs;
 }
 
 /** Gives a file another name in the same folder, durably. */

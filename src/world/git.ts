@@ -89,7 +89,7 @@ export async function readSettings(cwd: string): Promise<GitSettings> {
   }
   // Calls are made from other folders, too.
   const settled = (key: string, value: string): string =>
-    /file$/.test(key) && /^[^/~%]/.test(value) ? path.resolve(cwd, value) : value;
+    key.endsWith('file') && /^[^/~%]/.test(value) ? path.resolve(cwd, value) : value;
   // Several values only mean something for safe.directory; elsewhere the last one holds.
   const config = kept
     .filter(([key, value]) => key === 'safe.directory' || last.get(key) === value)

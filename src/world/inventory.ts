@@ -1,19 +1,10 @@
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  readSync,
-  type Stats,
-} from 'node:fs';
-import type { Change, Entry, Inventory, Kind, Repository } from '../model.js';
-import { absolute, decodePath, parentOf, pathBytes } from './paths.js';
+import { constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import type { Entry, Inventory, Kind, Repository } from '../model.js';
+import { blobHash, hashIfReadable } from './blobHash.js';
+import { absolute, decodePath, pathBytes } from './paths.js';
 
+export { blobHash } from './blobHash.js';
+export { changes, emptyFolders } from './compare.js';
 export { absolute } from './paths.js';
 export { deserialize, serialize } from './inventoryFormat.js';
 
@@ -27,7 +18,6 @@ const KINDS = new Map<number, Kind>([
   [constants.S_IFCHR, 'char'],
 ]);
 const RACY_MS = 2000;
-const SMALL_BYTES = 1024 * 1024;
 
 export interface WalkOptions {
   /** Neither recorded nor entered. */
@@ -130,36 +120,6 @@ export function targetBytes(entry: Entry): Buffer {
   return pathBytes(entry.target);
 }
 
-/** The git blob id of a regular file's raw bytes; never follows a link, never waits on a pipe. */
-export async function blobHash(
-  abs: string | Buffer,
-  size: number,
-  format: Repository['objectFormat'],
-): Promise<string> {
-  const fd = openSync(abs, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(fd);
-    if (!stats.isFile()) throw new Error(`${abs.toString()} is not a regular file`);
-    const hash = createHash(format).update(`blob ${stats.size}\0`);
-    let total = 0;
-    if (size <= SMALL_BYTES && stats.size <= SMALL_BYTES) {
-      const bytes = Buffer.allocUnsafe(stats.size + 1);
-      for (let read = -1; read !== 0 && total < bytes.length; total += read)
-        read = readSync(fd, bytes, total, bytes.length - total, null);
-      hash.update(bytes.subarray(0, total));
-    } else {
-      for await (const chunk of createReadStream('', { fd, autoClose: false, highWaterMark: SMALL_BYTES })) {
-        total += (chunk as Buffer).length;
-        hash.update(chunk as Buffer);
-      }
-    }
-    if (total !== stats.size) throw new Error(`${abs.toString()} changed while it was read`);
-    return hash.digest('hex');
-  } finally {
-    closeSync(fd);
-  }
-}
-
 /** Fills `hash` for files changed so shortly before the walk that a later change could leave the same times. */
 export async function markRacy(
   inventory: Inventory,
@@ -173,83 +133,6 @@ export async function markRacy(
     const hash = await hashIfReadable(() => blobHash(absolute(root, path), entry.size, format));
     if (hash !== undefined) entries.set(path, { ...entry, hash });
   }
-}
-
-async function hashIfReadable(hash: () => Promise<string>): Promise<string | undefined> {
-  try {
-    return await hash();
-  } catch (error) {
-    // Not to be read, gone or replaced: the content is unknown, and unknown counts as changed.
-    if (['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(codeOf(error))) return undefined;
-    throw error;
-  }
-}
-
-/** Every path that differs; content is compared by hash wherever the times do not prove it equal, and unknown content counts as changed. */
-export async function changes(
-  before: Inventory,
-  after: Inventory,
-  baseHash: (path: string, entry: Entry) => string | undefined,
-  hashAfter: (path: string, entry: Entry) => Promise<string>,
-): Promise<Change[]> {
-  const found: Change[] = [];
-  const closed = new Set([...before].filter(([, entry]) => entry.unreadable).map(([path]) => path));
-  for (const [path, old] of before) {
-    const now = after.get(path);
-    if (now === undefined) {
-      if (old.kind !== 'dir' || old.pruned || old.unreadable) found.push({ path, before: old });
-    } else if (shapeDiffers(old, now)) found.push({ path, before: old, after: now });
-    else if (old.kind === 'file' && !(old.hash === undefined && sameStat(old, now))) {
-      const base = old.hash ?? baseHash(path, old);
-      const hash =
-        base === undefined || old.size !== now.size
-          ? undefined
-          : (now.hash ?? (await hashIfReadable(() => hashAfter(path, now))));
-      if (hash === undefined || hash !== base) found.push({ path, before: old, after: now });
-    }
-  }
-  for (const [path, now] of after) {
-    if (before.has(path) || (now.kind === 'dir' && !now.pruned && !now.unreadable)) continue;
-    // What lies in a folder that could not be listed before may be older than the tick.
-    if (closed.size === 0 || !hasAncestor(path, closed)) found.push({ path, after: now });
-  }
-  return found;
-}
-
-function shapeDiffers(old: Entry, now: Entry): boolean {
-  if (old.kind !== now.kind || old.mode !== now.mode || old.target !== now.target) return true;
-  if (old.kind === 'dir')
-    return (
-      old.unreadable !== now.unreadable || old.pruned !== now.pruned || (old.pruned === true && old.ino !== now.ino)
-    );
-  return old.nlink !== now.nlink;
-}
-
-function sameStat(old: Entry, now: Entry): boolean {
-  return old.ino === now.ino && old.size === now.size && old.mtimeMs === now.mtimeMs && old.ctimeMs === now.ctimeMs;
-}
-
-function hasAncestor(path: string, folders: ReadonlySet<string>): boolean {
-  for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) if (folders.has(folder)) return true;
-  return false;
-}
-
-/** Folders without a file at any depth that are only in one of the inventories; `changes` does not list them. */
-export function emptyFolders(before: Inventory, after: Inventory): { created: string[]; removed: string[] } {
-  return { created: emptyOnlyIn(after, before), removed: emptyOnlyIn(before, after) };
-}
-
-function emptyOnlyIn(one: Inventory, other: Inventory): string[] {
-  const missing = [...one].filter(([path, entry]) => entry.kind === 'dir' && !other.has(path)).map(([path]) => path);
-  if (missing.length === 0) return [];
-  const filled = new Set<string>();
-  for (const [path, entry] of one) {
-    if (entry.kind === 'dir' && !entry.pruned && !entry.unreadable) continue;
-    if (entry.kind === 'dir') filled.add(path);
-    for (let folder = parentOf(path); folder !== '' && !filled.has(folder); folder = parentOf(folder))
-      filled.add(folder);
-  }
-  return missing.filter((path) => !filled.has(path)).sort();
 }
 
 function codeOf(error: unknown): string {

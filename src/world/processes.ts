@@ -7,7 +7,7 @@ const PATIENCE_MS = 5000;
 
 /** How the processes of one child are recognised once the child itself is gone. */
 export interface Traces {
-  readonly pgid: number;
+  readonly pgid?: number;
   /** The value of RELAIS_MARK that only this child and its offspring carry. */
   readonly mark: string;
   /** Marks of children that are still wanted: theirs are not leftovers. */
@@ -37,7 +37,7 @@ export function startTicks(pid: number): number | undefined {
 
 /** Ends every process a finished child left behind and waits until they are gone; says which there were. */
 export async function endLeftovers(traces: Traces): Promise<number[]> {
-  if (process.platform !== 'linux') return endGroup(traces.pgid);
+  if (process.platform !== 'linux') return traces.pgid === undefined ? [] : endGroup(traces.pgid);
   const ended = new Set<number>();
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -78,11 +78,16 @@ function isLeftover(seen: Seen, all: ReadonlyMap<number, Seen>, traces: Traces):
   if (traces.since !== undefined && seen.start < traces.since) return false;
   if (seen.pgid === traces.pgid) return true;
   const environ = gone(() => readFileSync(`/proc/${seen.pid}/environ`, 'latin1')) ?? '';
-  if (environ.includes(traces.mark)) return true;
+  if (marked(environ, traces.mark)) return true;
   if (traces.folder === undefined || traces.since === undefined) return false;
-  if ([...traces.spared].some((mark) => environ.includes(mark)) || isOurs(seen, all)) return false;
+  if ([...traces.spared].some((mark) => marked(environ, mark)) || isOurs(seen, all)) return false;
   const cwd = gone(() => readlinkSync(`/proc/${seen.pid}/cwd`));
   return cwd !== undefined && `${cwd}/`.startsWith(`${traces.folder}${path.sep}`);
+}
+
+/** A marker only counts where it is one: a run id may stand in other variables, too. */
+function marked(environ: string, mark: string): boolean {
+  return environ.split('\0').some((line) => line.startsWith('RELAIS_MARK=') && line.includes(mark));
 }
 
 /** A descendant of this very process: a git call of ours. What a child leaves behind is adopted by init instead. */

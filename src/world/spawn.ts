@@ -29,6 +29,12 @@ export function containment(): string {
   return process.platform === 'linux' ? 'group+marker' : 'group';
 }
 
+/** Ends what an owner that died had started and that still runs; only where a marker can be read. */
+export async function endOrphans(owner: string): Promise<number[]> {
+  if (process.platform !== 'linux') return [];
+  return endLeftovers({ mark: `.${owner}.`, spared: new Set() });
+}
+
 /** Runs a program in its own process group, and returns once it and everything it left behind are gone. */
 export async function run(request: ChildRequest): Promise<ChildEnd> {
   if (request.signal?.aborted) return notStarted(request.signal.reason === 'deadline' ? 'timed_out' : 'interrupted');
@@ -37,7 +43,7 @@ export async function run(request: ChildRequest): Promise<ChildEnd> {
   // Opened exclusively: a planted link or an older file is an error, not a target.
   const file = request.stdoutFile === undefined ? undefined : await open(request.stdoutFile, 'wx+', 0o600);
   // A nested runner's children carry the outer mark as well.
-  const mark = `${process.env['RELAIS_MARK'] ?? ''}.${randomBytes(12).toString('hex')}`;
+  const mark = `${process.env['RELAIS_MARK'] ?? ''}.${request.owner ?? ''}.${randomBytes(12).toString('hex')}`;
   running.add(mark);
   try {
     return await runMarked(request, mark, file);
@@ -50,19 +56,7 @@ export async function run(request: ChildRequest): Promise<ChildEnd> {
 async function runMarked(request: ChildRequest, mark: string, file: Handle | undefined): Promise<ChildEnd> {
   const folder = workTree(request.cwd);
   const startedMs = performance.now();
-  const child = execa(request.program, [...request.args], {
-    cwd: request.cwd,
-    env: { ...request.env, RELAIS_MARK: mark },
-    extendEnv: false,
-    detached: true,
-    cleanup: false,
-    reject: false,
-    buffer: false,
-    stdin: 'pipe',
-    // execa takes any descriptor; its types only know the standard ones.
-    stdout: file === undefined ? 'pipe' : (file.fd as 1),
-    stderr: 'pipe',
-  });
+  const child = start(request, mark, file);
   const pgid = child.pid;
   if (pgid === undefined) {
     const result = await child;
@@ -100,6 +94,22 @@ async function runMarked(request: ChildRequest, mark: string, file: Handle | und
     ...(error !== undefined && { error }),
     escapees: escapees.filter((pid) => pid !== pgid),
   };
+}
+
+function start({ program, args, cwd, env }: ChildRequest, mark: string, file: Handle | undefined) {
+  return execa(program, [...args], {
+    cwd,
+    env: { ...env, RELAIS_MARK: mark },
+    extendEnv: false,
+    detached: true,
+    cleanup: false,
+    reject: false,
+    buffer: false,
+    stdin: 'pipe',
+    // execa takes any descriptor; its types only know the standard ones.
+    stdout: file === undefined ? 'pipe' : (file.fd as 1),
+    stderr: 'pipe',
+  });
 }
 
 /** Waits for the exit; a deadline, an abort or a full output file starts the stop sequence. */

@@ -47,6 +47,8 @@ export interface World {
   privateDir(commonDir: string): string;
   sha256(text: string): string;
   join(...parts: string[]): string;
+  /** Does something again and again until it is told to stop; it never keeps the process alive. */
+  every(ms: number, act: () => Promise<void>): () => void;
   /** A signal that also fires, with reason 'deadline', after so many ms. */
   deadline(ms: number): { readonly signal: AbortSignal; readonly endsAtMs: number; clear(): void };
 }
@@ -86,12 +88,18 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     privateDir: (commonDir) => path.join(hostModule.stateDir(options.env), sha256(commonDir).slice(0, 20)),
     sha256,
     join: path.join,
+    every,
     deadline: (ms) => deadline(outer, clock, ms),
   };
 }
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+function every(ms: number, act: () => Promise<void>): () => void {
+  const timer = setInterval(() => void act(), ms).unref();
+  return () => clearInterval(timer);
 }
 
 function deadline(outer: AbortSignal, clock: clockModule.Clock, ms: number): ReturnType<World['deadline']> {

@@ -49,10 +49,11 @@ describe('a child process', () => {
       .split('\n')
       .slice(1)
       .map((line) => line.split('=')[0]);
-    expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name ?? '')).toSorted()).toEqual([
-      'ONLY',
-      'RELAIS_MARK',
-    ]);
+    expect(
+      names
+        .filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name ?? ''))
+        .toSorted((one, other) => (one ?? '').localeCompare(other ?? '')),
+    ).toEqual(['ONLY', 'RELAIS_MARK']);
   });
 
   it('has its stdin ended even when nothing is given, and may ignore what is', async () => {
