@@ -45,22 +45,31 @@ export function parseJson(text: string): Checked<unknown> {
 
 /** Checks against a schema that is only known at run time, such as the workspace's own copy. */
 export async function checkAgainst(schemaText: string, value: unknown): Promise<Checked<unknown>> {
+  const compiled = await compile(schemaText);
+  if (compiled.ok) return check(compiled.value, value);
+  return refused(`the schema itself is not usable: ${compiled.errors.join('; ')}`);
+}
+
+/** Why a schema can't be used; undefined if it can. */
+export async function schemaProblem(schemaText: string): Promise<string | undefined> {
+  const compiled = await compile(schemaText);
+  return compiled.ok ? undefined : compiled.errors.join('; ');
+}
+
+async function compile(schemaText: string): Promise<Checked<Validator>> {
   const schema = parseJson(schemaText);
-  if (!schema.ok) return refused(`the schema itself is not usable: ${schema.errors.join('; ')}`);
-  if (typeof schema.value !== 'object' || schema.value === null || Array.isArray(schema.value)) {
-    return refused('the schema itself is not usable: it is not a JSON object');
-  }
+  if (!schema.ok) return schema;
+  if (typeof schema.value !== 'object' || schema.value === null || Array.isArray(schema.value))
+    return refused('it is not a JSON object');
   // Loaded only here: the package's own schemas are compiled ahead.
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
   const ajv = new Ajv2020({ allErrors: true, strict: false, logger: false });
   formats.default.default(ajv);
-  let validate;
   try {
-    validate = ajv.compile(schema.value);
+    return { ok: true, value: ajv.compile(schema.value) };
   } catch (error) {
-    return refused(`the schema itself is not usable: ${error instanceof Error ? error.message : String(error)}`);
+    return refused(error instanceof Error ? error.message : String(error));
   }
-  return check(validate, value);
 }
 
 interface Validator {

@@ -1,5 +1,4 @@
-import type { Config, Task } from './generated/types.js';
-import type { Repository } from './model.js';
+import type { Task } from './generated/types.js';
 import { isOutcome, outcome, type Outcome } from './outcome.js';
 import { takeBaseline } from './stages/baseline.js';
 import { build } from './stages/build.js';
@@ -8,13 +7,15 @@ import { judge } from './stages/judge.js';
 import { lockTick } from './stages/lock.js';
 import { openRun } from './stages/open.js';
 import { orchestrate } from './stages/orchestrate.js';
-import { locate, type Place } from './stages/place.js';
+import { isReady, locate } from './stages/place.js';
 import { decidePreflight, gatherPreflight } from './stages/preflight.js';
 import { protectTask } from './stages/protect.js';
-import { finish, refuse, type Ended } from './stages/report.js';
+import { refuse } from './stages/refuse.js';
+import { finish } from './stages/report.js';
 import type { Baseline, Run } from './stages/run.js';
 import { settle } from './stages/settle.js';
 import { interrupted, resolvePrograms, verify, type Programs } from './stages/verify.js';
+import type { Ended } from './stages/writing.js';
 import type { World } from './world/world.js';
 
 /**
@@ -23,6 +24,7 @@ import type { World } from './world/world.js';
  */
 export async function tick(world: World): Promise<Ended> {
   const begun = { id: world.newRunId(), startedAt: world.clock.now(), startedMs: world.clock.monotonicMs() };
+  world.log.info('started', { run_id: begun.id });
   const place = await locate(world);
   const lock = await lockTick(world, place, begun);
   try {
@@ -43,20 +45,20 @@ export async function tick(world: World): Promise<Ended> {
   }
 }
 
-/** From the first agent call on: whatever happens, the repository is settled and the verdict typed. */
+/** From here on, whatever happens, the verdict is typed and the repository is settled. */
 async function started(run: Run): Promise<Outcome> {
-  run.world.say('BASELINE', 'recording how everything stands');
-  const baseline = await takeBaseline(run);
-  run.record.baseline = baseline;
-  await openJournal(run, baseline);
-  const rest = keepAlive(run);
   try {
+    run.world.say('BASELINE', 'recording how everything stands');
+    const baseline = await takeBaseline(run);
+    run.record.baseline = baseline;
+    await openJournal(run, baseline);
+    const rest = keepAlive(run);
     const programs = await resolvePrograms(run);
     const verdict = await attempt(run, baseline, programs).catch((error: unknown) => unexpected(run, error));
-    if (!run.record.handsStarted) return verdict;
-    return await settle(run, run.record.task, baseline, verdict);
-  } finally {
     rest();
+    return run.record.handsStarted ? await settle(run, run.record.task, baseline, verdict) : verdict;
+  } catch (error) {
+    return unexpected(run, error);
   }
 }
 
@@ -88,11 +90,6 @@ async function hands(run: Run, task: Task, baseline: Baseline, programs: Program
 }
 
 function unexpected(run: Run, error: unknown): Outcome {
-  const message = error instanceof Error ? error.message : String(error);
-  run.record.warnings.push(`internal: ${error instanceof Error ? (error.stack ?? message) : message}`);
-  return outcome('STOP_INTERRUPTED', [message]);
-}
-
-function isReady(place: Place): place is Place & { repository: Repository; config: Config } {
-  return place.repository !== undefined && place.config !== undefined;
+  run.world.log.error('unexpected', { error });
+  return outcome('STOP_INTERRUPTED', [error instanceof Error ? error.message : String(error)]);
 }

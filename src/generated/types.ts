@@ -967,10 +967,6 @@ export interface State {
    * The tick this belongs to.
    */
   last_task_run_id?: string;
-  /**
-   * The Brain has been told about the last block.
-   */
-  blocked_shown?: boolean;
 }
 
 /**

@@ -6,8 +6,8 @@ import { charge } from '../rules/budget.js';
 import { builderPrompt } from '../rules/prompt.js';
 import { effectiveScope } from '../rules/scope.js';
 import { decide } from '../rules/table.js';
-import { checkAgainst, checkBuilderResult } from '../schemas.js';
-import { ask } from './call.js';
+import { checkBuilderResult } from '../schemas.js';
+import { ask, checkChanged } from './call.js';
 import { saveState, type Run } from './run.js';
 
 /** Lets the Hands carry the task out, once. The outcome, if any, is final only after judging. */
@@ -55,7 +55,7 @@ async function callBuilder(run: Run, task: Task): Promise<BuildFacts> {
       ? soleObject(result.text, { allowFence: !settings.strict_builder_json })
       : { ok: true as const, value: result.structured };
   const checked = parsed.ok ? checkBuilderResult(parsed.value) : parsed;
-  const own = checked.ok ? await checkAgainst(prompts.builderResultSchema, checked.value) : checked;
+  const own = checked.ok ? await checkChanged(run, prompts.builderResultSchema, checked.value) : checked;
   run.record.builderOutputValid = checked.ok && own.ok;
   if (checked.ok) run.record.builderResult = checked.value;
   return { mode: 'agent', result, problems: own.ok ? [] : own.errors };

@@ -2,6 +2,7 @@ import type { AgentRequest, AgentResult } from '../agents/agent.js';
 import { callAgent } from '../agents/call.js';
 import { agentNamed, type AgentName } from '../agents/registry.js';
 import { charge, type Delta } from '../rules/budget.js';
+import { checkAgainst, type Checked } from '../schemas.js';
 import { saveState, timeLeft, type Run } from './run.js';
 
 /** What a stage decides about a call; the rest is the same for every role. */
@@ -53,10 +54,21 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
   });
   const countedUsd = result.call.costUsd ?? question.maxCostUsd;
   run.record.calls.push({ role: question.role, result, countedUsd });
+  world.log.info('called', {
+    role: question.role,
+    kind: result.kind,
+    ...result.call,
+    argv: result.call.argv.join(' '),
+  });
   if (result.call.notice !== undefined) run.record.warnings.push(result.call.notice);
   const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
   const limited = result.kind === 'limited' && result.until !== undefined;
   // Not on disk yet: what the agent did to the runner's files is measured first.
   run.state = limited ? { ...settled, not_before: result.until } : settled;
   return result;
+}
+
+/** Asks the workspace's schema as well, where the user changed it: it can only refuse more. */
+export async function checkChanged(run: Run, schema: string, value: unknown): Promise<Checked<unknown>> {
+  return run.prompts.changedSchemas.has(schema) ? checkAgainst(schema, value) : { ok: true, value };
 }

@@ -1,4 +1,5 @@
 import type { Head, RefMap } from '../model.js';
+import { parseJson } from '../schemas.js';
 import type { World } from '../world/world.js';
 import type { Baseline, Run } from './run.js';
 
@@ -24,6 +25,7 @@ export interface Journal {
 }
 
 const ALIVE_MS = 1000;
+const MAX_JOURNAL = 64 * 1024 * 1024;
 const FILE = 'journal.json';
 const TREE_INVENTORY = 'baseline.tree';
 const GIT_INVENTORY = 'baseline.git';
@@ -75,15 +77,28 @@ export async function closeJournal(world: World, privateDir: string): Promise<vo
   await world.files.removeFile(world.join(privateDir, FILE));
 }
 
-/** The journal of a tick that did not end, if there is one. */
-export async function readJournal(world: World, privateDir: string): Promise<Journal | undefined> {
-  const read = await world.files.readText(world.join(privateDir, FILE), 64 * 1024 * 1024);
-  if (read.found === 'missing') return undefined;
-  if (read.found === 'unreadable')
-    throw new Error(`the journal ${world.join(privateDir, FILE)} cannot be read: ${read.why}`);
-  const value = JSON.parse(read.text) as Journal;
-  if (value.version !== 1) throw new Error(`the journal ${world.join(privateDir, FILE)} is of another version`);
-  return value;
+/** The journal of a tick that did not end, if there is one and it can be read. */
+export async function readJournal(
+  world: World,
+  privateDir: string,
+): Promise<{ readonly journal?: Journal; readonly damaged?: string }> {
+  const file = world.join(privateDir, FILE);
+  const read = await world.files.readText(file, MAX_JOURNAL);
+  if (read.found === 'missing') return {};
+  if (read.found === 'unreadable') return { damaged: `${file}: ${read.why}` };
+  const parsed = parseJson(read.text);
+  if (!parsed.ok) return { damaged: `${file}: ${parsed.errors.join('; ')}` };
+  const value = parsed.value as Partial<Journal> | null;
+  if (value?.version !== 1 || typeof value.run_id !== 'string' || value.head === undefined)
+    return { damaged: `${file}: not a journal of this version` };
+  return { journal: value as Journal };
+}
+
+/** Puts a journal nobody can read out of the way, without deleting it. */
+export async function setJournalAside(world: World, privateDir: string): Promise<string> {
+  const file = world.join(privateDir, FILE);
+  await world.files.move(file, `${file}.broken`);
+  return `${file}.broken`;
 }
 
 /** The baseline as the interrupted tick had recorded it. Git's metadata must be back before `index` is read. */

@@ -1,11 +1,8 @@
-import type { Config, State } from '../generated/types.js';
-import type { Repository } from '../model.js';
 import { countersOf, warned, charge } from '../rules/budget.js';
 import type { World } from '../world/world.js';
 import { closeJournal, readJournal } from './journal.js';
-import type { Place } from './place.js';
-import { workspaceOf } from './place.js';
-import { readWorkspace } from './preflight.js';
+import { workspaceOf, type Ready } from './place.js';
+import { readWorkspace, type Workspace } from './preflight.js';
 import { emptyRecord, saveState, type Prompts, type Run } from './run.js';
 
 const MAX_PROMPT_FILE = 1024 * 1024;
@@ -13,15 +10,15 @@ const MAX_PROMPT_FILE = 1024 * 1024;
 /** Everything is read once, here, before any agent runs; the tick is counted and its private folder made. */
 export async function openRun(
   world: World,
-  place: Place & { repository: Repository; config: Config },
+  place: Ready,
   given: { id: string; startedAt: Date; startedMs: number; signal: AbortSignal; endsAtMs: number },
 ): Promise<Run> {
   const { repository, config } = place;
   const privateDir = world.privateDir(repository.commonDir);
   const workspace = workspaceOf(world, repository, config);
+  await world.files.ensurePrivateDir(privateDir);
   await settleUnstarted(world, privateDir);
   const scratch = world.join(privateDir, 'runs', given.id);
-  await world.files.ensurePrivateDir(privateDir);
   await world.files.ensurePrivateDir(scratch);
   const read = await readWorkspace(world, repository, config);
   const run: Run = {
@@ -30,12 +27,7 @@ export async function openRun(
     repository,
     config,
     configText: place.configText,
-    prompts: await readPrompts(
-      world,
-      place,
-      read.state,
-      read.blocked === undefined ? '' : JSON.stringify(read.blocked),
-    ),
+    prompts: await gatherPrompts(world, place, read),
     git: world.git.createGit(repository, await world.git.readSettings(repository.workTree)),
     vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
     privateDir,
@@ -50,8 +42,10 @@ export async function openRun(
 
 /** A tick that died before its Hands started changed nothing: its journal is closed and the work goes on. */
 async function settleUnstarted(world: World, privateDir: string): Promise<void> {
-  const journal = await readJournal(world, privateDir);
+  const { journal } = await readJournal(world, privateDir);
   if (journal !== undefined && !journal.hands_started) await closeJournal(world, privateDir);
+  // Whatever still lies there belongs to a tick that is over.
+  await world.files.removeTree(world.join(privateDir, 'runs'));
 }
 
 async function countTick(run: Run): Promise<void> {
@@ -71,36 +65,28 @@ async function countTick(run: Run): Promise<void> {
   });
 }
 
-async function readPrompts(
-  world: World,
-  place: Place & { repository: Repository; config: Config },
-  state: State,
-  blocked: string,
-): Promise<Prompts> {
-  const { config, root } = place;
-  const need = async (name: string): Promise<string> => {
-    const read = await world.files.readText(world.join(root, name), MAX_PROMPT_FILE);
-    if (read.found !== 'text') throw new Error(`${name} is ${read.found}; run \`relais init\` to write it`);
-    return read.text;
-  };
+async function gatherPrompts(world: World, place: Ready, read: Workspace): Promise<Prompts> {
+  const { config, root, named } = place;
+  const text = (path: string): string => named.texts.get(path) ?? '';
   const want = async (folder: string, name: string): Promise<string> => {
-    const read = await world.files.readText(world.join(folder, name), MAX_PROMPT_FILE);
-    return read.found === 'text' ? read.text : '';
+    const file = await world.files.readText(world.join(folder, name), MAX_PROMPT_FILE);
+    return file.found === 'text' ? file.text : '';
   };
   const { orchestrator, builder } = config;
   const history = world.join(place.repository.mainTree, config.history.dir);
+  const { last_task_run_id: lastRun } = read.state;
+  const last = lastRun === undefined ? '' : await want(world.join(history, lastRun), 'report.md');
   const workspace = workspaceOf(world, place.repository, config);
-  const last =
-    state.last_task_run_id === undefined ? '' : await want(world.join(history, state.last_task_run_id), 'report.md');
   return {
-    orchestratorSystem: await need(orchestrator.system_prompt_file),
-    orchestratorUser: await need(orchestrator.user_prompt_file),
-    builderSystem: await need(builder.claude_code.system_prompt_file),
-    builderUser: await need(builder.claude_code.user_prompt_file),
-    taskSchema: await need(orchestrator.task_schema_file),
-    builderResultSchema: await need(builder.claude_code.builder_result_schema_file),
+    orchestratorSystem: text(orchestrator.system_prompt_file),
+    orchestratorUser: text(orchestrator.user_prompt_file),
+    builderSystem: text(builder.claude_code.system_prompt_file),
+    builderUser: text(builder.claude_code.user_prompt_file),
+    taskSchema: text(orchestrator.task_schema_file),
+    builderResultSchema: text(builder.claude_code.builder_result_schema_file),
+    changedSchemas: named.changedSchemas,
     facts: await want(world.join(root, config.workspace_dir), 'FACTS.md'),
-    lastReport: last === '' && state.last_task_run_id !== undefined ? await want(workspace, 'REPORT.md') : last,
-    blocked,
+    lastReport: last === '' && lastRun !== undefined ? await want(workspace, 'REPORT.md') : last,
+    blocked: read.blocked === undefined ? '' : JSON.stringify(read.blocked),
   };
 }

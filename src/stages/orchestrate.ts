@@ -8,8 +8,8 @@ import { ORCHESTRATE_ROWS, type OrchestrateFacts } from '../rules/orchestrate.js
 import { orchestratorPrompt } from '../rules/prompt.js';
 import { effectiveScope, NO_SCOPE, taskProblems } from '../rules/scope.js';
 import { decide } from '../rules/table.js';
-import { checkAgainst, checkTask } from '../schemas.js';
-import { ask } from './call.js';
+import { checkTask } from '../schemas.js';
+import { ask, checkChanged } from './call.js';
 import { judgeFacts } from './judge.js';
 import { measure } from './measure.js';
 import { repositorySummary } from './repositorySummary.js';
@@ -98,7 +98,7 @@ async function readTask(run: Run, result: Extract<AgentResult, { kind: 'answered
   if (!parsed.ok) return { problems: parsed.errors };
   const checked = checkTask(parsed.value);
   if (!checked.ok) return { problems: checked.errors };
-  const own = await checkAgainst(run.prompts.taskSchema, parsed.value);
+  const own = await checkChanged(run, run.prompts.taskSchema, parsed.value);
   if (!own.ok) return { problems: own.errors };
   const used = countersOf(run.state, run.config.project.milestone_id).patch_attempts;
   const patchAttemptsLeft = run.config.builder.patch.max_patch_attempts_per_milestone - used;

@@ -3,6 +3,7 @@ import type { Repository } from '../model.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import { readConfig } from '../rules/config.js';
 import type { World } from '../world/world.js';
+import { readNamed, type Named } from './named.js';
 
 const CONFIG_FILE = 'relais.config.json';
 const MAX_CONFIG = 1024 * 1024;
@@ -13,7 +14,17 @@ export interface Place {
   readonly repository?: Repository;
   readonly config?: Config;
   readonly configText: string;
+  /** What the config names; there if the config is. */
+  readonly named?: Named;
   readonly facts: Pick<PreflightFacts, 'config' | 'git'>;
+}
+
+/** A place with a repository and a valid config. */
+export type Ready = Place & { readonly repository: Repository; readonly config: Config; readonly named: Named };
+
+/** Whether everything is there that a tick, an answer or a recovery needs. */
+export function isReady(place: Place): place is Ready {
+  return place.repository !== undefined && place.config !== undefined && place.named !== undefined;
 }
 
 /** Finds the repository from any subfolder and reads its one config file. */
@@ -40,7 +51,10 @@ export async function locate(world: World): Promise<Place> {
       facts: { config: { state: 'invalid', why: checked.errors }, git },
     };
   }
-  return { root, ...repository, config: checked.value, configText: read.text, facts: { config: { state: 'ok' }, git } };
+  const { problems, ...named } = await readNamed(world, root, checked.value);
+  const config: PreflightFacts['config'] =
+    problems.length === 0 ? { state: 'ok' } : { state: 'invalid', why: problems };
+  return { root, ...repository, config: checked.value, configText: read.text, named, facts: { config, git } };
 }
 
 /** The workspace folder with state and history: in the main work tree, whatever work tree a tick runs in. */

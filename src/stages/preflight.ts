@@ -44,16 +44,15 @@ export async function gatherPreflight(
   if ((await git.head()) === undefined)
     return { ...neutral, git: { ok: false, why: 'HEAD cannot be read: the repository has no commit yet' } };
   const workspace = await readWorkspace(world, repository, config);
-  const journal = await readJournal(world, world.privateDir(repository.commonDir));
+  const { journal, damaged } = await readJournal(world, world.privateDir(repository.commonDir));
   const { state } = workspace;
   return {
     ...neutral,
-    ...(journal !== undefined &&
-      journal.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
+    ...(journal?.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
     dirty: await dirtyPaths(git, config),
     historyBytes: await world.files.folderSize(world.join(repository.mainTree, config.history.dir)),
     historyCapBytes: config.history.max_mb * 1024 * 1024,
-    invalidFiles: workspace.invalid,
+    invalidFiles: [...(damaged === undefined ? [] : [damaged]), ...workspace.invalid],
     budget: shortfalls(config, countersOf(state, config.project.milestone_id)),
     ...(state.not_before !== undefined && { notBefore: state.not_before }),
     ...(state.pending_question !== undefined && { pendingQuestion: state.pending_question.prompt }),
@@ -87,6 +86,9 @@ export async function readWorkspace(world: World, repository: Repository, config
     invalid.push(`${config.workspace_dir}/${name}: ${checked.errors[0] ?? 'invalid'}`);
     return undefined;
   };
+  const history = world.join(repository.mainTree, config.history.dir);
+  if ((await world.files.exists(history)) && !(await world.files.isFolder(history)))
+    invalid.push(`${config.history.dir}: it is no folder`);
   const validate = config.runner.crash_cleanup.validate_runner_json_files;
   const state = await read('STATE.json', checkState);
   const blocked = await read('BLOCKED.json', checkBlocked);

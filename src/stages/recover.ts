@@ -1,11 +1,11 @@
 import type { Repository } from '../model.js';
 import { outcome } from '../outcome.js';
 import type { World } from '../world/world.js';
-import { closeJournal, lastAlive, readBaseline, readJournal, type Journal } from './journal.js';
+import { closeJournal, lastAlive, readBaseline, readJournal, setJournalAside, type Journal } from './journal.js';
 import { measure } from './measure.js';
-import { workspaceOf } from './place.js';
+import { workspaceOf, type Ready } from './place.js';
 import { readWorkspace } from './preflight.js';
-import { repairWorkspace, type Ready } from './repair.js';
+import { repairWorkspace } from './repair.js';
 import { rollBack } from './rollback.js';
 import { emptyRecord, type Baseline, type Prompts, type Run } from './run.js';
 
@@ -36,7 +36,7 @@ export async function recover(
   options: { readonly dryRun: boolean; readonly keep: boolean },
 ): Promise<Recovery> {
   const privateDir = world.privateDir(place.repository.commonDir);
-  const journal = await readJournal(world, privateDir);
+  const { journal, damaged } = await readJournal(world, privateDir);
   const found = { steps: [] as string[], notes: [] as string[], left: [] as string[] };
   if (journal !== undefined) {
     const interrupted = { journal, privateDir, aliveUntil: await lastAlive(world, privateDir) };
@@ -47,7 +47,14 @@ export async function recover(
       found.notes.push(...(done.notes ?? []));
       found.left.push(...(done.left ?? []));
       if (found.left.length === 0) await closeJournal(world, privateDir);
+      await world.files.removeTree(world.join(privateDir, 'runs'));
     }
+  }
+  if (damaged !== undefined) {
+    found.steps.push(`set the damaged journal aside (${damaged})`);
+    const aside = options.dryRun ? undefined : await setJournalAside(world, privateDir);
+    if (aside !== undefined)
+      found.notes.push(`${aside} can't tell what was under way: look at \`git status\` yourself`);
   }
   found.steps.push(...(await repairWorkspace(world, place, options.dryRun)));
   return found;
@@ -67,6 +74,8 @@ async function choose(world: World, place: Ready, interrupted: Interrupted, keep
       act: () => finishCommit(world, place, journal),
     };
   if (!journal.hands_started) return { step: `close ${id}: its Hands had not started`, act: () => Promise.resolve({}) };
+  if (phase === 'report')
+    return { step: `close ${id}: it had ended, only its report is missing`, act: () => Promise.resolve({}) };
   if (keep)
     return {
       step: `close ${id}, interrupted in ${phase}, and leave everything as it is now`,
@@ -135,6 +144,7 @@ const NO_PROMPTS: Prompts = {
   builderUser: '',
   taskSchema: '',
   builderResultSchema: '',
+  changedSchemas: new Set(),
   facts: '',
   lastReport: '',
   blocked: '',

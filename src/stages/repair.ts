@@ -1,16 +1,12 @@
-import type { Config, State } from '../generated/types.js';
-import type { Repository } from '../model.js';
+import type { State } from '../generated/types.js';
 import { emptyState } from '../rules/budget.js';
 import { rebuildState } from '../rules/rebuild.js';
 import { checkMeta, checkReport, parseJson, type Checked } from '../schemas.js';
 import type { World } from '../world/world.js';
-import { workspaceOf, type Place } from './place.js';
+import { workspaceOf, type Ready } from './place.js';
 import { readWorkspace } from './preflight.js';
 
 const MAX_HISTORY_FILE = 64 * 1024 * 1024;
-
-/** A place with a repository and a valid config. */
-export type Ready = Place & { readonly repository: Repository; readonly config: Config };
 
 /**
  * Makes the runner's own files valid again: broken ones are set aside, never deleted, and the

@@ -102,6 +102,8 @@ export interface Prompts {
   readonly builderUser: string;
   readonly taskSchema: string;
   readonly builderResultSchema: string;
+  /** Schemas the user changed: they are asked besides the package's own and can only refuse more. */
+  readonly changedSchemas: ReadonlySet<string>;
   readonly facts: string;
   readonly lastReport: string;
   readonly blocked: string;

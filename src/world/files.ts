@@ -75,8 +75,9 @@ export async function cleanTemps(dir: string, isTemp: (name: string) => boolean)
   return removed.toSorted();
 }
 
-/** The bytes of all files below a folder, links not followed; 0 for a folder that is not there. */
+/** The bytes of all files below a folder, links not followed; 0 for a folder that is not there or is none. */
 export async function folderSize(dir: string): Promise<number> {
+  if (!(await ignoring('ENOENT', lstat(dir)))?.isDirectory()) return 0;
   let total = 0;
   for (const entry of (await ignoring('ENOENT', readdir(dir, { withFileTypes: true }))) ?? []) {
     const child = path.join(dir, entry.name);
@@ -97,6 +98,11 @@ export async function ensurePrivateDir(dir: string): Promise<void> {
   const { uid, mode } = await lstat(dir);
   if (process.getuid && uid !== process.getuid()) throw new Error(`${dir} belongs to another user; refusing to use it`);
   if ((mode & 0o777) !== 0o700) await chmod(dir, 0o700);
+}
+
+/** Whether a name stands for a folder itself, not for a link to one. */
+export async function isFolder(dir: string): Promise<boolean> {
+  return (await ignoring('ENOENT', lstat(dir)))?.isDirectory() ?? false;
 }
 
 /** The names in a folder, sorted; none for a folder that is not there. */

@@ -9,8 +9,8 @@ export interface Log {
   info(message: string, data?: Readonly<Record<string, unknown>>): void;
   warn(message: string, data?: Readonly<Record<string, unknown>>): void;
   error(message: string, data?: Readonly<Record<string, unknown>>): void;
-  /** Appends the lines so far to the day's file. */
-  flush(): Promise<void>;
+  /** Appends the lines so far to the day's file in a folder. */
+  flush(dir: string): Promise<void>;
 }
 
 const SECRET_KEY = /api[-_]?key|token|secret|passw(?:or)?d|authorization|credential|cookie/i;
@@ -30,8 +30,8 @@ const SECRET_VALUE = new RegExp(
   'gi',
 );
 
-/** Opens the log of one run: lines stay in memory, secrets blanked, until flush writes them. */
-export function openLog(dir: string, now: () => Date): Log {
+/** Opens a log: lines stay in memory, secrets blanked, until flush writes them. */
+export function openLog(now: () => Date): Log {
   let lines: { level: Level; message: string; fields: object }[] = [];
   const add = (level: Level) => (message: string, data?: Readonly<Record<string, unknown>>) => {
     const fields = { time: now().toISOString(), ...(data && (redact(data, 0) as object)) };
@@ -41,7 +41,7 @@ export function openLog(dir: string, now: () => Date): Log {
     info: add('info'),
     warn: add('warn'),
     error: add('error'),
-    async flush() {
+    async flush(dir) {
       if (lines.length === 0) return;
       const due = lines;
       lines = [];

@@ -8,7 +8,7 @@ import * as gitdir from './gitdir.js';
 import * as hostModule from './host.js';
 import * as inventory from './inventory.js';
 import * as lock from './lock.js';
-import * as log from './log.js';
+import { openLog, type Log } from './log.js';
 import { packageRoot } from './packageRoot.js';
 import * as programs from './programs.js';
 import * as restore from './restore.js';
@@ -35,11 +35,12 @@ export interface World {
   readonly gitdir: typeof gitdir;
   readonly inventory: typeof inventory;
   readonly lock: typeof lock;
-  readonly log: typeof log;
+  readonly log: Log;
   readonly programs: typeof programs;
   readonly restore: typeof restore;
   readonly spawn: typeof spawn;
   readonly vault: typeof vault;
+  /** Tells whoever watches, and the log. */
   say(phase: string, text: string): void;
   newRunId(): string;
   newSessionId(): string;
@@ -65,6 +66,7 @@ export interface WorldOptions {
 export async function createWorld(options: WorldOptions): Promise<World> {
   const clock = options.clock ?? clockModule.systemClock;
   const outer = options.signal ?? new AbortController().signal;
+  const log = openLog(() => clock.now());
   return {
     cwd: options.cwd,
     env: options.env,
@@ -82,7 +84,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     restore,
     spawn,
     vault,
-    say: (phase, text) => options.onProgress?.({ phase, text }),
+    say: (phase, text) => {
+      log.info(text, { phase });
+      options.onProgress?.({ phase, text });
+    },
     newRunId: () => clockModule.newRunId(clock.now(), () => randomBytes(4).toString('hex')),
     newSessionId: () => randomUUID(),
     privateDir: (commonDir) => path.join(hostModule.stateDir(options.env), sha256(commonDir).slice(0, 20)),

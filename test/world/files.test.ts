@@ -122,7 +122,7 @@ describe('host and clock', () => {
 
 describe('the log', () => {
   it('is written on flush, without secrets', async () => {
-    const log = openLog(at('logs'), () => new Date('2026-01-02T03:04:05Z'));
+    const log = openLog(() => new Date('2026-01-02T03:04:05Z'));
     // Put together here, so that no scanner takes it for a real key.
     const key = ['sk', 'ant', 'x'.repeat(24)].join('-');
     log.info(`called with ${key}`, {
@@ -131,8 +131,8 @@ describe('the log', () => {
       nested: [{ url: 'https://u:pw123@host/' }],
     });
     expect(await exists(at('logs'))).toBe(false);
-    await log.flush();
-    await log.flush();
+    await log.flush(at('logs'));
+    await log.flush(at('logs'));
     const text = await readFile(at('logs', '2026-01-02.log'), 'utf8');
     const [line] = text
       .trimEnd()
