@@ -119,4 +119,12 @@ export interface Agent {
   plan(request: AgentRequest): Invocation;
   read(end: ChildEnd, request: AgentRequest): AgentResult;
   readonly probe?: AgentProbe;
+  /** The user's own settings files of this program: the Hands could change what the next call does. */
+  settings?(env: Readonly<Record<string, string | undefined>>): readonly SettingsFile[];
+}
+
+/** One settings file; with `key` only that part of its JSON, where the program itself writes the rest. */
+export interface SettingsFile {
+  readonly path: string;
+  readonly key?: string;
 }

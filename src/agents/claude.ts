@@ -144,6 +144,14 @@ export const claude: Agent = {
     const { program, args } = planClaude(request);
     return readClaude(end, request, { agent: 'claude', argv: [program, ...args] });
   },
+  settings: (env) => {
+    const home = env['HOME'];
+    const folder = env['CLAUDE_CONFIG_DIR'] ?? (home === undefined ? undefined : `${home}/.claude`);
+    return [
+      ...(folder === undefined ? [] : [{ path: `${folder}/settings.json` }, { path: `${folder}/CLAUDE.md` }]),
+      ...(home === undefined ? [] : [{ path: `${home}/.claude.json`, key: 'mcpServers' }]),
+    ];
+  },
   probe: {
     version: ['--version'],
     login: ['auth', 'status'],

@@ -30,5 +30,6 @@ export function createScripted(program: string = scriptedProgram(), node: string
       return readClaude(end, request, { agent: 'scripted', argv: [planned.program, ...planned.args] });
     },
     ...(claude.probe && { probe: claude.probe }),
+    ...(claude.settings && { settings: claude.settings }),
   };
 }

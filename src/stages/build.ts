@@ -9,6 +9,7 @@ import { decide } from '../rules/table.js';
 import { checkBuilderResult } from '../schemas.js';
 import { ask, checkChanged } from './call.js';
 import { saveState, type Run } from './run.js';
+import { compareSettings, userSettings } from './userSettings.js';
 
 /** Lets the Hands carry the task out, once. The outcome, if any, is final only after judging. */
 export async function build(run: Run, task: Task): Promise<Outcome | undefined> {
@@ -27,6 +28,7 @@ async function applyPatch(run: Run, task: Task): Promise<BuildFacts> {
 async function callBuilder(run: Run, task: Task): Promise<BuildFacts> {
   const { config, prompts } = run;
   const { claude_code: settings } = config.builder;
+  const settingsBefore = await userSettings(run);
   const result = await ask(
     run,
     {
@@ -49,6 +51,7 @@ async function callBuilder(run: Run, task: Task): Promise<BuildFacts> {
     },
     { builder_calls: 1 },
   );
+  await compareSettings(run, settingsBefore);
   if (result.kind !== 'answered') return { mode: 'agent', result, problems: [] };
   const parsed =
     result.structured === undefined

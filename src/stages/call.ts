@@ -52,7 +52,8 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
     run: (child) => world.spawn.run({ ...child, owner: run.id }),
     writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
   });
-  const countedUsd = result.call.costUsd ?? question.maxCostUsd;
+  const neverStarted = result.kind === 'failed' && result.class === 'not_started';
+  const countedUsd = result.call.costUsd ?? (neverStarted ? 0 : question.maxCostUsd);
   run.record.calls.push({ role: question.role, result, countedUsd });
   world.log.info('called', {
     role: question.role,
