@@ -1,4 +1,4 @@
-// Makes src/generated/ from schemas/: types, codes, config keys and validators.
+// Makes src/generated/ from schemas/ (types, codes, config keys, validators) and the marked parts of README.md and docs/.
 // With --check it writes nothing and fails when the committed files differ.
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import standalone from 'ajv/dist/standalone/index.js';
 import formats from 'ajv-formats';
 import { build } from 'esbuild';
 import { compile } from 'json-schema-to-typescript';
+import { docFiles } from './genDocs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const target = path.join(root, 'src/generated');
@@ -25,6 +26,7 @@ const files = new Map([
   ['validators.js', await validators()],
   ['validators.d.ts', declarations()],
 ]);
+const docs = await docFiles(root, schemas);
 if (process.argv.includes('--check')) check();
 else write();
 
@@ -145,6 +147,7 @@ ${lines.join('')}`;
 function write() {
   mkdirSync(target, { recursive: true });
   for (const [file, text] of files) writeFileSync(path.join(target, file), text);
+  for (const [file, text] of docs) writeFileSync(path.join(root, file), text);
 }
 
 function check() {
@@ -153,8 +156,11 @@ function check() {
   const stale = [...files].filter(
     ([file, text]) => !committed.includes(file) || readFileSync(path.join(target, file), 'utf8') !== text,
   );
-  const problems = [...stale.map(([file]) => file), ...stray];
+  const problems = [...stale.map(([file]) => file), ...stray].map((file) => `src/generated/${file}`);
+  problems.push(
+    ...[...docs].flatMap(([file, text]) => (readFileSync(path.join(root, file), 'utf8') === text ? [] : [file])),
+  );
   if (problems.length === 0) return;
-  console.error(`src/generated differs from schemas/: ${problems.join(', ')}. Run \`npm run gen\`.`);
+  console.error(`these differ from what schemas/ and src/ give: ${problems.join(', ')}. Run \`npm run gen\`.`);
   process.exitCode = 1;
 }

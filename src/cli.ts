@@ -1,117 +1,144 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { helpOf } from './commands/help.js';
+import { EXIT_CODE } from './outcome.js';
 import { packageRoot } from './world/packageRoot.js';
 
-const BAD_COMMAND_LINE = 64;
-const INTERNAL_ERROR = 70;
+const JSON_OPTION = ['--json', 'print one JSON object on stdout'] as const;
+
+/** The flags of a command as commander hands them over. */
+type Flags = Readonly<Record<string, string | boolean | number | undefined>>;
 
 /** Commands are loaded when they are asked for, so that --help stays quick. */
 function program(): Command {
   const cli = new Command('relais')
     .description(
-      'A local runner for AI coding agents that believes only git, the file system and the exit codes of checks it ran itself.',
+      'One tick of agent coding at a time: the Brain proposes, the Hands edit, the Judge looks at what is on disk.',
     )
-    .version(version(), '-V, --version')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(relais --help lists the commands)')
     .showSuggestionAfterError()
     .exitOverride();
-  const here = { cwd: process.cwd(), env: process.env };
-  const ends = (code: number): void => void (process.exitCode = code);
+  for (const add of [addInit, addDoctor, addRun, addStatus, addAnswer, addRecover, addDemo, addFixtures]) add(cli);
+  return cli.addHelpText('after', helpOf('relais'));
+}
 
+function addInit(cli: Command): void {
   cli
     .command('init')
-    .description('set Relais up in this repository')
+    .description('set Relais up in this repository; shows what it would write, overwrites nothing')
     .option('--yes', 'write without asking')
-    .option('--dry-run', 'show what would be written')
-    .option('--json', 'one JSON object on stdout')
-    .action(async (given: { yes?: boolean; dryRun?: boolean; json?: boolean }) => {
+    .option('--dry-run', 'only show what would be written')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('init'))
+    .action(async (given: Flags) => {
       const { initCommand } = await import('./commands/init.js');
-      ends(
-        await initCommand({
-          ...here,
-          yes: given.yes === true,
-          dryRun: given.dryRun === true,
-          json: given.json === true,
-        }),
-      );
+      end(await initCommand({ ...here(given), yes: given['yes'] === true, dryRun: given['dryRun'] === true }));
     });
+}
+
+function addDoctor(cli: Command): void {
+  cli
+    .command('doctor')
+    .description('check everything a tick needs; changes nothing, calls no model')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('doctor'))
+    .action(async (given: Flags) => {
+      const { doctorCommand } = await import('./commands/doctor.js');
+      end(await doctorCommand(here(given)));
+    });
+}
+
+function addRun(cli: Command): void {
   cli
     .command('run')
     .description('run one tick')
-    .option('--json', 'one JSON object on stdout')
     .option('--quiet', 'no progress lines')
-    .action(async (given: { json?: boolean; quiet?: boolean }) => {
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('run'))
+    .action(async (given: Flags) => {
       const { runCommand } = await import('./commands/run.js');
-      ends(
-        await runCommand({ ...here, signal: interruption(), json: given.json === true, quiet: given.quiet === true }),
-      );
+      end(await runCommand({ ...here(given), signal: interruption(), quiet: given['quiet'] === true }));
     });
+}
+
+function addStatus(cli: Command): void {
   cli
     .command('status')
-    .description('where things stand; with --preflight, whether a tick could start')
-    .option('--preflight', 'evaluate every row of the preflight table')
-    .option('--json', 'one JSON object on stdout')
-    .action(async (given: { preflight?: boolean; json?: boolean }) => {
+    .description('show where things stand; writes nothing')
+    .option('--preflight', 'show every reason why a tick could not start')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('status'))
+    .action(async (given: Flags) => {
       const { statusCommand } = await import('./commands/status.js');
-      ends(await statusCommand({ ...here, preflight: given.preflight === true, json: given.json === true }));
+      end(await statusCommand({ ...here(given), preflight: given['preflight'] === true }));
     });
+}
+
+function addAnswer(cli: Command): void {
   cli
     .command('answer')
-    .description('answer the pending question')
-    .argument('[text...]', 'the answer')
-    .option('--choice <n>', 'one of the choices offered, by number', positive)
-    .option('--json', 'one JSON object on stdout')
-    .action(async (text: string[], given: { choice?: number; json?: boolean }) => {
+    .description('answer the pending question; the next tick passes the answer on')
+    .argument('[text...]', 'the answer in your own words')
+    .option('--choice <n>', 'one of the choices offered, by its number', positive)
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('answer'))
+    .action(async (text: string[], given: Flags) => {
       const { answerCommand } = await import('./commands/answer.js');
-      ends(
-        await answerCommand({
-          ...here,
-          text: text.join(' '),
-          ...(given.choice !== undefined && { choice: given.choice }),
-          json: given.json === true,
-        }),
-      );
+      const choice = typeof given['choice'] === 'number' ? { choice: given['choice'] } : {};
+      end(await answerCommand({ ...here(given), text: text.join(' '), ...choice }));
     });
+}
+
+function addRecover(cli: Command): void {
   cli
     .command('recover')
     .description('finish or undo an interrupted tick')
-    .option('--dry-run', 'show what it would do')
-    .option('--json', 'one JSON object on stdout')
-    .action(async (given: { dryRun?: boolean; json?: boolean }) => {
+    .option('--dry-run', 'only show what it would do')
+    .option('--keep', 'undo nothing: close the interrupted tick and leave everything as it is now')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('recover'))
+    .action(async (given: Flags) => {
       const { recoverCommand } = await import('./commands/recover.js');
-      ends(await recoverCommand({ ...here, dryRun: given.dryRun === true, json: given.json === true }));
+      end(await recoverCommand({ ...here(given), dryRun: given['dryRun'] === true, keep: given['keep'] === true }));
     });
-  cli
-    .command('doctor')
-    .description('check everything a tick needs')
-    .option('--json', 'one JSON object on stdout')
-    .action(async (given: { json?: boolean }) => {
-      const { doctorCommand } = await import('./commands/doctor.js');
-      ends(await doctorCommand({ ...here, json: given.json === true }));
-    });
+}
+
+function addDemo(cli: Command): void {
   cli
     .command('demo')
     .description('watch two real ticks in a scratch repository; no account, no network')
     .option('--keep', 'keep the scratch repository')
-    .action(async (given: { keep?: boolean }) => {
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('demo'))
+    .action(async (given: Flags) => {
       const { demoCommand } = await import('./commands/demo.js');
-      ends(await demoCommand({ keep: given.keep === true, json: false }));
+      end(await demoCommand({ keep: given['keep'] === true, json: given['json'] === true, signal: interruption() }));
     });
+}
+
+function addFixtures(cli: Command): void {
   cli
     .command('fixtures')
-    .description('run the contract fixtures, all or by name')
-    .argument('[names...]', 'for example F001 F005')
-    .option('--json', 'one JSON object on stdout')
-    .action(async (names: string[], given: { json?: boolean }) => {
+    .description('play the contract fixtures, all of them or by name')
+    .argument('[names...]', 'how their names begin, for example F001 F005')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('fixtures'))
+    .action(async (names: string[], given: Flags) => {
       const { fixturesCommand } = await import('./commands/fixtures.js');
-      ends(await fixturesCommand(names, { json: given.json === true }));
+      end(await fixturesCommand(names, { json: given['json'] === true, signal: interruption() }));
     });
-  cli.addHelpText(
-    'after',
-    '\nExamples:\n  relais demo\n  relais init && relais doctor && relais run\n  relais status --preflight\n  relais answer --choice 1\n\nExit codes: 0 done, 1 waiting for you, 2 STOP, 3 BLOCKED, 64 bad command line, 70 internal error, 130/143 interrupted.',
-  );
-  return cli;
+}
+
+function here(given: Flags): { cwd: string; env: NodeJS.ProcessEnv; json: boolean } {
+  return { cwd: process.cwd(), env: process.env, json: given['json'] === true };
+}
+
+function end(code: number): void {
+  process.exitCode = code;
 }
 
 function version(): string {
@@ -120,7 +147,7 @@ function version(): string {
 }
 
 function positive(value: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(value)) throw new InvalidArgumentError('a number from 1 on is needed');
+  if (!/^[1-9]\d{0,2}$/.test(value)) throw new InvalidArgumentError('A number from 1 on is needed.');
   return Number(value);
 }
 
@@ -137,18 +164,23 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
+/** Whoever reads our output may leave early (`| head`); a tick must not die of that in its middle. */
+function surviveClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    });
+  }
+}
+
 async function main(): Promise<void> {
+  surviveClosedPipes();
   try {
     await program().parseAsync(process.argv);
   } catch (error) {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? 0 : BAD_COMMAND_LINE;
-      return;
-    }
-    process.stderr.write(
-      `relais: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nPlease report this; \`relais doctor\` may say more, \`relais recover\` puts an interrupted tick in order.\n`,
-    );
-    process.exitCode = INTERNAL_ERROR;
+    if (error instanceof CommanderError) return end(error.exitCode === 0 ? EXIT_CODE.done : EXIT_CODE.usage);
+    const { fail } = await import('./commands/failure.js');
+    end(fail(error, process.argv.includes('--json')));
   }
 }
 

@@ -130,4 +130,3 @@ export interface HostIdentity {
   readonly pid_namespace: string;
 }
 
-export type BlockedFile = Blocked;

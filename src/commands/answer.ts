@@ -1,63 +1,74 @@
+import type { State } from '../generated/types.js';
+import { EXIT_CODE } from '../outcome.js';
 import { clean } from '../rules/text.js';
 import { lockTick } from '../stages/lock.js';
-import { locate, workspaceOf } from '../stages/place.js';
+import { isReady, locate, workspaceOf } from '../stages/place.js';
 import { readWorkspace } from '../stages/preflight.js';
 import { createWorld } from '../world/world.js';
+import { printJson, refuse, speaker, type CommandOptions, type Problem } from './output.js';
 
 const MAX_ANSWER = 4000;
 
+interface Given {
+  readonly text: string;
+  readonly choice?: number;
+}
+
+type Question = NonNullable<State['pending_question']>;
+
 /** `relais answer [--choice N | text]`: records the operator's answer to the pending question, under the lock. */
-export async function answerCommand(options: {
-  cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
-  text?: string;
-  choice?: number;
-  json: boolean;
-}): Promise<number> {
+export async function answerCommand(options: CommandOptions & Given): Promise<number> {
   const world = await createWorld(options);
-  const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
   const place = await locate(world);
-  const { repository, config } = place;
-  if (repository === undefined || config === undefined) {
-    say('No repository with a valid relais.config.json here. Try `relais status --preflight`.');
-    return 3;
+  if (!isReady(place)) {
+    const why = 'there is no repository with a valid relais.config.json here';
+    return refuse(
+      options.json,
+      { why, remedy: '`relais status --preflight` says what is missing.' },
+      EXIT_CODE.blocked,
+    );
   }
+  const { repository, config } = place;
   const lock = await lockTick(world, place, { id: world.newRunId(), startedAt: world.clock.now() });
   if (lock.fact.state !== 'mine') {
-    say(`A tick is running; answer when it has ended: ${lock.fact.why}`);
-    return 3;
+    const why = `another relais is at work: ${lock.fact.why}`;
+    return refuse(options.json, { why, remedy: 'Answer when it has ended.' }, EXIT_CODE.blocked);
   }
   try {
     const { state, invalid } = await readWorkspace(world, repository, config);
     const question = state.pending_question;
-    if (invalid.length > 0) {
-      say(`${invalid[0]}. Run \`relais recover\` first.`);
-      return 3;
-    }
-    if (question === undefined) {
-      say('No question is pending. `relais status` shows where things stand.');
-      return 3;
-    }
-    const text = options.choice === undefined ? options.text?.trim() : question.choices[options.choice - 1];
-    if (text === undefined || text === '' || text.length > MAX_ANSWER) {
-      say(`Question: ${question.prompt}`);
-      question.choices.forEach((choice, index) => say(`  ${index + 1}. ${choice}`));
-      say(
-        question.choices.length > 0
-          ? 'Answer with `relais answer --choice N` or `relais answer "text"`.'
-          : `Answer with \`relais answer "text"\` (1 to ${MAX_ANSWER} characters).`,
-      );
-      return 64;
-    }
+    if (question === undefined || invalid.length > 0)
+      return refuse(options.json, nothingToAnswer(invalid), EXIT_CODE.blocked);
+    const text = answerText(question, options);
+    if (typeof text !== 'string') return refuse(options.json, text, EXIT_CODE.usage);
     const { pending_question: _asked, ...rest } = state;
-    await world.files.writeJson(world.join(workspaceOf(world, repository, config), 'STATE.json'), {
-      ...rest,
-      answer: { run_id: question.run_id, prompt: question.prompt, text, answered_at: world.clock.now().toISOString() },
-    });
-    if (options.json) process.stdout.write(`${JSON.stringify({ run_id: question.run_id, answer: text })}\n`);
-    say('Answer recorded. The next `relais run` passes it on.');
-    return 0;
+    const { run_id, prompt } = question;
+    const answer = { run_id, prompt, text, answered_at: world.clock.now().toISOString() };
+    await world.files.writeJson(world.join(workspaceOf(world, repository, config), 'STATE.json'), { ...rest, answer });
+    if (options.json) printJson({ ok: true, run_id, question: prompt, answer: text });
+    speaker(options.json)('Answer recorded. The next `relais run` passes it on.');
+    return EXIT_CODE.done;
   } finally {
     await lock.release();
   }
+}
+
+function nothingToAnswer(invalid: readonly string[]): Problem {
+  return invalid[0] === undefined
+    ? { why: 'no question is pending', remedy: '`relais status` shows where things stand.' }
+    : { why: invalid[0], remedy: 'Run `relais recover` first.' };
+}
+
+function answerText({ prompt, choices }: Question, { text, choice }: Given): string | Problem {
+  const asked = [`Question: ${prompt}`, ...choices.map((one, index) => `  ${index + 1}. ${one}`)].join('\n');
+  const remedy =
+    choices.length > 0
+      ? `Answer with \`relais answer --choice N\`, N from 1 to ${choices.length}, or \`relais answer "text"\`.`
+      : 'Answer with `relais answer "text"`.';
+  const refused = (why: string): Problem => ({ why: `${why}\n${asked}`, remedy });
+  const words = clean(text).trim();
+  if (choice !== undefined && words !== '') return refused('give a choice or a text, not both');
+  if (choice !== undefined) return choices[choice - 1] ?? refused(`there is no choice ${choice}`);
+  if (words === '') return refused('there is no answer on the command line');
+  return words.length > MAX_ANSWER ? refused(`the answer is longer than ${MAX_ANSWER} characters`) : words;
 }

@@ -1,11 +1,8 @@
 import type { Config } from '../generated/types.js';
 import { GOAL_PLACEHOLDER } from '../rules/starter.js';
 import type { Place } from '../stages/place.js';
-import { originals } from './initFiles.js';
 import type { World } from '../world/world.js';
 import { fine, line, type Line } from './doctorLine.js';
-
-const MAX_FILE = 4 * 1024 * 1024;
 
 /** The config, and the choices in it that an operator should know about. */
 export async function configLines(world: World, place: Place): Promise<Line[]> {
@@ -15,7 +12,7 @@ export async function configLines(world: World, place: Place): Promise<Line[]> {
     const remedy =
       fact.state === 'missing'
         ? 'Run relais init.'
-        : 'Correct relais.config.json as the message says; docs/config.md explains every key.';
+        : 'Correct relais.config.json as the message says; relais/schemas/config.schema.json describes every key.';
     const why = fact.state === 'ok' ? [] : fact.why;
     return [line('config', 'failed', `${fact.state}: ${why.join('; ')}`, remedy)];
   }
@@ -77,61 +74,5 @@ async function checkLines(world: World, root: string, config: Config): Promise<L
       `not found on PATH outside the repository: ${[...missing].join(', ')}`,
       'Install it, or correct cmd in verification.templates.',
     ),
-  ];
-}
-
-/** Whether the workspace is there and its schemas are those of this package. Prompts are the operator's to edit. */
-export async function workspaceLines(world: World, { root, config }: Place): Promise<Line[]> {
-  if (config === undefined)
-    return [line('workspace', 'unknown', 'its place is read from the config', 'Make the config valid first.')];
-  const missing: string[] = [];
-  const drifted: string[] = [];
-  const edited: string[] = [];
-  for (const original of await originals(world.packageRoot, config.workspace_dir)) {
-    const isSchema = original.path.endsWith('.schema.json');
-    const isPrompt = original.path.includes('/prompts/');
-    const read = await world.files.readText(world.join(root, original.path), MAX_FILE);
-    if (read.found !== 'text') missing.push(original.path);
-    else if (read.text !== original.text && isSchema) drifted.push(original.path);
-    else if (read.text !== original.text && isPrompt) edited.push(original.path);
-  }
-  const { orchestrator, builder } = config;
-  const { claude_code: hands } = builder;
-  const needed = [
-    orchestrator.system_prompt_file,
-    orchestrator.user_prompt_file,
-    orchestrator.task_schema_file,
-    hands.system_prompt_file,
-    hands.user_prompt_file,
-    hands.builder_result_schema_file,
-  ];
-  const absent: string[] = [];
-  for (const name of needed)
-    if ((await world.files.readText(world.join(root, name), MAX_FILE)).found !== 'text') absent.push(name);
-  return [
-    absent.length > 0
-      ? line(
-          'workspace',
-          'failed',
-          `a tick needs ${absent.join(', ')}`,
-          'Run relais init: it writes what is missing and overwrites nothing.',
-        )
-      : missing.length > 0
-        ? line(
-            'workspace',
-            'warning',
-            `missing: ${missing.join(', ')}`,
-            'Run relais init: it writes what is missing and overwrites nothing.',
-          )
-        : fine('workspace', `${config.workspace_dir}/ is complete`),
-    drifted.length > 0
-      ? line(
-          'schemas',
-          'warning',
-          `different from this version's: ${drifted.join(', ')}`,
-          'Unless you changed them on purpose: delete them and run relais init.',
-        )
-      : fine('schemas', 'the same as the package’s, where they are there'),
-    fine('prompts', edited.length === 0 ? 'as shipped' : `edited: ${edited.join(', ')}`),
   ];
 }

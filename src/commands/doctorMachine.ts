@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { isRunnerOwned } from '../rules/scope.js';
-import { readJournal } from '../stages/journal.js';
-import { lockPath, type Place } from '../stages/place.js';
+import type { Place } from '../stages/place.js';
 import { freeBytes, stateDir } from '../world/host.js';
 import { inside } from '../world/programs.js';
 import { writeProblem } from '../world/survey.js';
@@ -124,7 +123,7 @@ export async function hostLines(world: World, place: Place): Promise<Line[]> {
           'boot id',
           'unknown',
           'this system does not tell it',
-          'A lock left by a crash must be removed by hand: see docs/crash-recovery.md.',
+          'After a crash and a restart, look yourself whether a tick still runs before you remove its lock.',
         )
       : fine('boot id', world.host.boot_id),
   );
@@ -163,59 +162,4 @@ async function freeAbove(folder: string): Promise<number | undefined> {
     if (parent === at) return undefined;
     at = parent;
   }
-}
-
-/** The lock, and a tick that never ended. */
-export async function lockLines(world: World, { repository, config }: Place): Promise<Line[]> {
-  if (repository === undefined || config === undefined) {
-    return [line('lock', 'unknown', 'its place is read from the config', 'Make the config valid first.')];
-  }
-  const found = await world.lock.inspectLock(lockPath(world, repository, config), world.host);
-  const lines: Line[] = [];
-  if (found.state === 'free') lines.push(fine('lock', 'free'));
-  if (found.state === 'stale')
-    lines.push(
-      line('lock', 'warning', `left behind: ${found.why}`, 'Nothing to do: the next relais run takes it over.'),
-    );
-  if (found.state === 'held')
-    lines.push(
-      line(
-        'lock',
-        'warning',
-        `held: ${found.why}`,
-        'Wait for that tick to end. If it ran on another machine and is gone for certain, delete the lock file.',
-      ),
-    );
-  if (found.state === 'corrupt')
-    lines.push(
-      line(
-        'lock',
-        'failed',
-        `unreadable: ${found.why}`,
-        `Make sure no tick is running, then delete ${config.runner.lockfile}.`,
-      ),
-    );
-  const journal = await readJournal(world, world.privateDir(repository.commonDir));
-  if (journal === undefined) lines.push(fine('journal', 'no tick was interrupted'));
-  else if (found.state === 'held')
-    lines.push(fine('journal', `tick ${journal.run_id} is in its phase ${journal.phase}`));
-  else if (journal.hands_started)
-    lines.push(
-      line(
-        'journal',
-        'failed',
-        `tick ${journal.run_id} was interrupted in its phase ${journal.phase}`,
-        'Run relais recover.',
-      ),
-    );
-  else
-    lines.push(
-      line(
-        'journal',
-        'warning',
-        `tick ${journal.run_id} was interrupted before the Hands started`,
-        'Nothing to do: the next relais run settles it.',
-      ),
-    );
-  return lines;
 }

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { ensureDir, readText, writeAtomic } from '../world/files.js';
 
@@ -22,6 +23,7 @@ const GITIGNORE = `# What the runner writes while it works. Schemas, prompts and
 /history/
 /logs/
 /cycles/
+*.broken
 *.tmp
 *.json.[0-9]*
 *.md.[0-9]*
@@ -61,10 +63,10 @@ export interface Original {
   readonly text: string;
 }
 
-/** What init does about one file. Only `create` writes. */
+/** What init does about one file. Only `create` writes; `blocked` means that something is in the way. */
 export interface Step extends Original {
-  readonly action: 'create' | 'same' | 'keep';
-  /** Why a file is kept. */
+  readonly action: 'create' | 'same' | 'keep' | 'blocked';
+  /** Why a file is kept or blocked. */
   readonly why?: string;
 }
 
@@ -92,10 +94,27 @@ export async function planSteps(root: string, files: readonly Original[]): Promi
 }
 
 async function planStep(root: string, file: Original): Promise<Step> {
+  const obstacle = await folderProblem(root, file.path);
+  if (obstacle !== undefined) return { ...file, action: 'blocked', why: obstacle };
   const read = await readText(path.join(root, file.path), MAX_FILE);
   if (read.found === 'missing') return { ...file, action: 'create' };
-  if (read.found === 'unreadable') return { ...file, action: 'keep', why: read.why };
-  return read.text === file.text ? { ...file, action: 'same' } : { ...file, action: 'keep', why: 'it was edited' };
+  if (read.found === 'unreadable') return { ...file, action: 'blocked', why: read.why };
+  if (read.text === file.text) return { ...file, action: 'same' };
+  return { ...file, action: 'keep', why: 'yours, or of another version' };
+}
+
+/** Why a file's folders can't be used: one of their names is taken by a file, or by a link that leads elsewhere. */
+async function folderProblem(root: string, file: string): Promise<string | undefined> {
+  const names = file.split('/').slice(0, -1);
+  for (let depth = 1; depth <= names.length; depth += 1) {
+    const folder = names.slice(0, depth).join('/');
+    const stat = await lstat(path.join(root, folder)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    if (stat === undefined) return undefined;
+    if (!stat.isDirectory()) return `${folder} is ${stat.isSymbolicLink() ? 'a link' : 'a file'}, not a folder`;
+  }
+  return undefined;
 }
 
 /** Writes the missing files, each whole or not at all. */

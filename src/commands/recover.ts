@@ -1,53 +1,47 @@
-import type { Config } from '../generated/types.js';
-import type { Repository } from '../model.js';
-import { clean } from '../rules/text.js';
+import { EXIT_CODE } from '../outcome.js';
 import { lockTick } from '../stages/lock.js';
-import { locate, type Place } from '../stages/place.js';
-import { recover } from '../stages/recover.js';
+import { isReady, locate } from '../stages/place.js';
+import { recover, type Recovery } from '../stages/recover.js';
 import { createWorld } from '../world/world.js';
+import { printJson, refuse, speaker, type CommandOptions } from './output.js';
 
-/** `relais recover`: says what it will do, does it, says what is left. */
-export async function recoverCommand(options: {
-  cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
-  dryRun: boolean;
-  json: boolean;
-}): Promise<number> {
+/** `relais recover`: finishes or undoes an interrupted tick and says what it did; with `dryRun` it only says. */
+export async function recoverCommand(
+  options: CommandOptions & { readonly dryRun: boolean; readonly keep: boolean },
+): Promise<number> {
+  const { json, dryRun } = options;
   const world = await createWorld(options);
-  const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
   const place = await locate(world);
   if (!isReady(place)) {
-    say(
-      'There is nothing to recover here: this is no repository with a valid relais.config.json. Try `relais status --preflight`.',
-    );
-    return 3;
+    const why = 'there is nothing to recover here: this is no repository with a valid relais.config.json';
+    return refuse(json, { why, remedy: '`relais status --preflight` says what is missing.' }, EXIT_CODE.blocked);
   }
-  const lock = options.dryRun
+  const lock = dryRun
     ? undefined
     : await lockTick(world, place, { id: world.newRunId(), startedAt: world.clock.now() });
   if (lock !== undefined && lock.fact.state !== 'mine') {
-    say(`Another relais is at work: ${lock.fact.why}`);
-    return 3;
+    const why = `another relais is at work, or left its lock: ${lock.fact.why}`;
+    const remedy = `Wait for it to end. If you are sure that none is running, remove ${place.config.runner.lockfile}.`;
+    return refuse(json, { why, remedy }, EXIT_CODE.blocked);
   }
   try {
-    const found = await recover(world, place, options.dryRun);
-    if (options.json)
-      process.stdout.write(`${JSON.stringify({ dry_run: options.dryRun, steps: found.steps, left: found.left })}\n`);
-    say(
-      found.steps.length === 0
-        ? 'Nothing was interrupted; nothing to do.'
-        : options.dryRun
-          ? 'relais recover would:'
-          : 'Recovered:',
-    );
-    for (const step of found.steps) say(`  - ${step}`);
-    for (const line of found.left) say(`  ! still open: ${line}`);
-    return found.left.length === 0 ? 0 : 2;
+    const found = await recover(world, place, options);
+    for (const line of lines(found, dryRun)) speaker(json)(line);
+    const ok = found.left.length === 0;
+    if (json) printJson({ ok, dry_run: dryRun, ...found });
+    return ok ? EXIT_CODE.done : EXIT_CODE.stop;
   } finally {
     await lock?.release();
   }
 }
 
-function isReady(place: Place): place is Place & { repository: Repository; config: Config } {
-  return place.repository !== undefined && place.config !== undefined;
+function lines({ steps, notes, left }: Recovery, dryRun: boolean): string[] {
+  if (steps.length === 0) return ['Nothing was interrupted; nothing to do.'];
+  return [
+    dryRun ? 'relais recover would:' : 'Recovered:',
+    ...steps.map((step) => `  - ${step}`),
+    ...notes.map((line) => `  note: ${line}`),
+    ...left.map((line) => `  ! still open: ${line}`),
+    ...(left.length > 0 ? ['remedy: put in order what is still open, then run `relais recover` again.'] : []),
+  ];
 }

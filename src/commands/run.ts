@@ -1,9 +1,9 @@
 import type { Blocked, Report } from '../generated/types.js';
 import { CODE_MEANING, exitCode, type Outcome } from '../outcome.js';
 import { blastLine } from '../rules/judge.js';
-import { clean } from '../rules/text.js';
 import { tick } from '../tick.js';
 import { createWorld, type Progress } from '../world/world.js';
+import { printJson, progress, speaker } from './output.js';
 
 export interface RunOptions {
   readonly cwd: string;
@@ -43,25 +43,34 @@ export async function runTick(options: RunOptions): Promise<RunEnd> {
   };
 }
 
-/** `relais run`: phases on stderr as they happen, then the verdict; `--json` prints one object on stdout. */
+/** `relais run`: phases on stderr as they happen, then the verdict on stdout; with `--json` that is one object. */
 export async function runCommand(options: RunOptions & { json: boolean; quiet: boolean }): Promise<number> {
-  const say = (line: string): void => void process.stderr.write(`${clean(line)}\n`);
   const end = await runTick({
     ...options,
-    onPhase: ({ phase, text }) => !options.quiet && say(`${phase.padEnd(12)} ${text}`),
+    onPhase: ({ phase, text }) => {
+      if (!options.quiet) progress(`${phase.padEnd(12)} ${text}`);
+    },
   });
-  if (options.json) {
-    const { outcome, ...rest } = end;
-    process.stdout.write(
-      `${JSON.stringify({ run_id: end.runId, verdict: outcome.verdict, code: outcome.code, evidence: outcome.evidence, exit_code: end.exitCode, report: rest.report ?? null, blocked: rest.blocked ?? null, pending_question: rest.pendingQuestion ?? null })}\n`,
-    );
-  }
-  for (const line of closing(end)) say(line);
+  for (const line of closing(end)) speaker(options.json)(line);
+  if (options.json) printJson(endJson(end));
   return end.exitCode;
 }
 
+function endJson({ runId, outcome, exitCode, report, blocked, pendingQuestion }: RunEnd): object {
+  return {
+    run_id: runId,
+    verdict: outcome.verdict,
+    code: outcome.code,
+    evidence: outcome.evidence,
+    exit_code: exitCode,
+    report: report ?? null,
+    blocked: blocked ?? null,
+    pending_question: pendingQuestion ?? null,
+  };
+}
+
 /** What a person needs to know at the end of a tick, in a few lines. */
-export function closing(end: RunEnd): string[] {
+function closing(end: RunEnd): string[] {
   const { outcome, report } = end;
   const meaning = CODE_MEANING[outcome.code];
   return [
@@ -70,7 +79,8 @@ export function closing(end: RunEnd): string[] {
     ...outcome.evidence.slice(0, 10).map((line) => `  - ${line}`),
     ...(outcome.evidence.length > 10 ? [`  - … ${outcome.evidence.length - 10} more`] : []),
     ...(report === undefined ? [] : [`  blast radius: ${blastLine(report.blast_radius)}`]),
+    ...(report?.pointers?.report_md_path === undefined ? [] : [`  report: ${report.pointers.report_md_path}`]),
     ...(end.pendingQuestion === undefined ? [] : [`  question: ${end.pendingQuestion}`]),
-    `next: ${end.pendingQuestion === undefined ? (end.blocked?.remedy ?? outcome.remedy ?? meaning.remedy) : 'answer it with `relais answer`'}`,
+    `next: ${end.pendingQuestion === undefined ? (end.blocked?.remedy ?? outcome.remedy ?? meaning.remedy) : 'Answer it with `relais answer`.'}`,
   ];
 }

@@ -25,16 +25,18 @@ export async function rehearse(fixture: NamedFixture): Promise<Rehearsed> {
   };
 }
 
-/** Plays fixtures a few at a time and tells of each as soon as it and those before it are done. */
+/** Plays fixtures a few at a time and tells of each as soon as it and those before it are done; a signal ends it after those under way. */
 export async function rehearseAll(
   fixtures: readonly NamedFixture[],
   tell: (one: Rehearsed) => void,
+  signal?: AbortSignal,
 ): Promise<Rehearsed[]> {
   const width = Math.min(4, availableParallelism());
   const running: Promise<Rehearsed>[] = [];
   let told = Promise.resolve();
   for (const [index, fixture] of fixtures.entries()) {
     if (index >= width) await running[index - width];
+    if (signal?.aborted) break;
     const one = rehearse(fixture);
     running.push(one);
     told = told.then(async () => tell(await one));

@@ -61,7 +61,7 @@ export function shortfalls(config: Config, counters: Counters): string[] {
 export function warned(config: Config, counters: Counters): string[] {
   const { warn_at_fraction: fraction } = config.budgets;
   return LIMITED.filter(
-    (key) => limit(config, key) > 0 && counters[key] > 0 && counters[key] >= fraction * limit(config, key),
+    (key) => limit(config, key) > 0 && counters[key] > 0 && counters[key] >= round(fraction * limit(config, key)),
   ).map((key) => `budget critical: ${share(config, counters, key)}`);
 }
 

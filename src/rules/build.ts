@@ -12,7 +12,7 @@ export type BuildFacts =
       readonly problems: readonly string[];
     };
 
-/** A3: how the Hands ended. Final only after judging: any code of A4 comes first. */
+/** A3: how the Hands ended. A failed call is final; output that is merely invalid gives way to any code of A4. */
 export const BUILD_ROWS: readonly Row<BuildFacts>[] = [
   [
     'call_failed',

@@ -5,9 +5,9 @@ import { cut, oneLine } from './text.js';
 export function commitMessage(given: { task: Task; runId: string; blast: string; costUsd: number }): string {
   const { task } = given;
   return [
-    cut(`${oneLine(task.task_id)}: ${oneLine(task.intent)}`, 72),
+    cut(prose(`${task.task_id}: ${task.intent}`), 72),
     '',
-    oneLine(task.intent),
+    prose(task.intent),
     '',
     `Relais-Run: ${given.runId}`,
     `Relais-Task: ${oneLine(task.task_id)}`,
@@ -16,4 +16,9 @@ export function commitMessage(given: { task: Task; runId: string; blast: string;
     `Relais-Cost-Usd: ${given.costUsd.toFixed(4)}`,
     '',
   ].join('\n');
+}
+
+/** One line that git does not take for the end of the message, behind which it looks for no trailers. */
+function prose(text: string): string {
+  return oneLine(text).replace(/^---/, ' ---');
 }

@@ -1,7 +1,7 @@
 import { CONFIG_KEYS } from '../generated/configKeys.js';
 import type { Config } from '../generated/types.js';
 import { checkConfig, parseJson, type Checked } from '../schemas.js';
-import { globProblem } from './globs.js';
+import { globProblem, matcher } from './globs.js';
 import { suggest } from './suggest.js';
 
 const RUNNER_FILES = ['STATE.json', 'TASK.json', 'REPORT.json', 'REPORT.md', 'BLOCKED.json', 'FACTS.md'];
@@ -77,11 +77,20 @@ function pathProblems(config: Config): string[] {
   for (const [key, path] of places.slice(0, 2)) {
     if (taken.includes(path)) problems.push(`${key} must not be "${path}", which the runner uses for something else`);
   }
-  const temporary = runner.crash_cleanup.delete_tmp_glob;
-  if (!temporary.startsWith(`${workspace}/`) || temporary.slice(workspace.length + 1).includes('/')) {
-    problems.push(`runner.crash_cleanup.delete_tmp_glob must name files directly inside "${workspace}/"`);
-  }
-  return problems;
+  return [...problems, ...temporaryProblems(config)];
+}
+
+/** Whatever this glob matches is removed at every start, so it may reach nothing that has to stay. */
+function temporaryProblems({ workspace_dir: workspace, runner }: Config): string[] {
+  const key = 'runner.crash_cleanup.delete_tmp_glob';
+  const glob = runner.crash_cleanup.delete_tmp_glob;
+  if (!glob.startsWith(`${workspace}/`) || glob.slice(workspace.length + 1).includes('/'))
+    return [`${key} must name files directly inside "${workspace}/"`];
+  if (globProblem(glob) !== undefined) return [];
+  const kept = [...RUNNER_FILES, '.gitignore'].map((name) => `${workspace}/${name}`);
+  const temporary = matcher([glob], { twins: false });
+  const hit = [...kept, runner.lockfile].find((path) => temporary(path) !== undefined);
+  return hit === undefined ? [] : [`${key} must not match "${hit}": what it matches is removed at every start`];
 }
 
 function relativeProblem(path: string): string | undefined {

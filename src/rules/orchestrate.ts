@@ -16,7 +16,7 @@ export interface OrchestrateFacts {
   readonly retriesLeft: number;
 }
 
-/** A2: can the tick go on with what the Brain said? No row fires while a retry is left. */
+/** A2: can the tick go on with what the Brain said? An invalid task fires no row while a retry is left. */
 export const ORCHESTRATE_ROWS: readonly Row<OrchestrateFacts>[] = [
   [
     'call_failed',

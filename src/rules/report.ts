@@ -91,7 +91,7 @@ export function buildReport(facts: ReportFacts): Report {
 }
 
 function taskOf({ task, milestone_id }: ReportFacts): Report['task'] {
-  if (task === undefined) return { ...NO_TASK, milestone_id };
+  if (task === undefined) return { ...NO_TASK, milestone_id: clean(milestone_id) };
   return {
     task_id: clean(task.task_id),
     milestone_id: clean(task.milestone_id),
@@ -103,7 +103,7 @@ function taskOf({ task, milestone_id }: ReportFacts): Report['task'] {
 function budgetsOf({ counters, warnings, runs }: ReportFacts): Report['budgets'] {
   const cutRuns = runs.length > 40 ? [`${runs.length - 40} more checks ran than are listed`] : [];
   return {
-    milestone_id: counters.milestone_id,
+    milestone_id: clean(counters.milestone_id),
     ticks: count(counters.ticks),
     orchestrator_calls: count(counters.orchestrator_calls),
     builder_calls: count(counters.builder_calls),
@@ -115,9 +115,9 @@ function budgetsOf({ counters, warnings, runs }: ReportFacts): Report['budgets']
 
 function runOf(run: RunFacts): Report['verification']['runs'][number] {
   return {
-    template_id: text(run.template_id, 64),
+    template_id: text(visible(run.template_id), 64),
     phase: run.phase,
-    cmd: text(run.cmd, 120),
+    cmd: text(visible(run.cmd), 120),
     args: run.args.length > 40 ? [...shown(run.args.slice(0, 39)), `… ${run.args.length - 39} more`] : shown(run.args),
     exit_code: Math.min(255, Math.max(-1, Math.trunc(run.exit_code))),
     duration_ms: count(run.duration_ms),

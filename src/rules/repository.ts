@@ -20,7 +20,7 @@ export function summarize(paths: readonly string[], commits: readonly string[]):
   const most = [...endings].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, MOST_LANGUAGES);
   return [
     `${paths.length} tracked files`,
-    `by ending: ${most.map(([ending, count]) => `.${ending} ${count}`).join(', ')}`,
+    `by ending: ${most.map(([ending, count]) => `.${ending} ${count}`).join(', ') || '(none)'}`,
     'folders (files):',
     ...outline.slice(0, MOST_FOLDERS),
     ...(outline.length > MOST_FOLDERS ? [`  … ${outline.length - MOST_FOLDERS} more folders`] : []),

@@ -26,26 +26,7 @@ export function starterConfig(detected: Detected, goal: string): Config {
     product_name: 'relais',
     workspace_dir: 'relais',
     project: { goal, milestone_id: 'M1' },
-    runner: {
-      require_git: true,
-      max_tick_seconds: 900,
-      commit_on_success: true,
-      lockfile: 'relais/lock.json',
-      runner_owned_globs: [
-        'STATE.json',
-        'TASK.json',
-        'REPORT.json',
-        'REPORT.md',
-        'BLOCKED.json',
-        'FACTS.md',
-        'history/**',
-        'lock.json',
-        'schemas/**',
-        'prompts/**',
-      ].map((name) => `relais/${name}`),
-      crash_cleanup: { delete_tmp_glob: 'relais/*.tmp', validate_runner_json_files: true },
-      render_report_md: { enabled: true, max_chars: 6000 },
-    },
+    runner: runner(),
     claude_code_cli: { command: 'claude', output_format: 'json', no_session_persistence: true },
     models: {
       orchestrator_model: 'opus',
@@ -54,6 +35,47 @@ export function starterConfig(detected: Detected, goal: string): Config {
       builder_fallback_model: 'haiku',
     },
     ...roles(),
+    ...limits(detected),
+    verification: verification(detected),
+    budgets: {
+      per_milestone: {
+        max_ticks: 200,
+        max_orchestrator_calls: 260,
+        max_builder_calls: 200,
+        max_verify_runs: 600,
+        max_estimated_cost_usd: 80,
+      },
+      warn_at_fraction: 0.8,
+    },
+    history: { enabled: true, dir: 'relais/history', max_mb: 500, include_diff_patch: true, include_verify_log: true },
+  };
+}
+
+function runner(): Config['runner'] {
+  return {
+    require_git: true,
+    max_tick_seconds: 900,
+    commit_on_success: true,
+    lockfile: 'relais/lock.json',
+    runner_owned_globs: [
+      'STATE.json',
+      'TASK.json',
+      'REPORT.json',
+      'REPORT.md',
+      'BLOCKED.json',
+      'FACTS.md',
+      'history/**',
+      'lock.json',
+      'schemas/**',
+      'prompts/**',
+    ].map((name) => `relais/${name}`),
+    crash_cleanup: { delete_tmp_glob: 'relais/*.tmp', validate_runner_json_files: true },
+    render_report_md: { enabled: true, max_chars: 6000 },
+  };
+}
+
+function limits(detected: Detected): Pick<Config, 'scope' | 'diff_limits'> {
+  return {
     scope: {
       default_allowed_globs: [...detected.allowedGlobs],
       default_forbidden_globs: [
@@ -70,28 +92,20 @@ export function starterConfig(detected: Detected, goal: string): Config {
       lockfiles: [...detected.lockfiles],
     },
     diff_limits: { default_max_files_touched: 12, default_max_lines_changed: 400 },
-    verification: {
-      execution_mode: 'argv_no_shell',
-      max_param_len: 128,
-      reject_whitespace_in_params: true,
-      reject_dotdot: true,
-      reject_metachars_regex: '[;&|$\\\\><(){}\\[\\]`\\n\\r\\t\\0]',
-      timeout_fast_seconds: 90,
-      timeout_slow_seconds: 600,
-      templates: [...detected.templates],
-      env: { ...detected.env },
-    },
-    budgets: {
-      per_milestone: {
-        max_ticks: 200,
-        max_orchestrator_calls: 260,
-        max_builder_calls: 200,
-        max_verify_runs: 600,
-        max_estimated_cost_usd: 80,
-      },
-      warn_at_fraction: 0.8,
-    },
-    history: { enabled: true, dir: 'relais/history', max_mb: 500, include_diff_patch: true, include_verify_log: true },
+  };
+}
+
+function verification(detected: Detected): Config['verification'] {
+  return {
+    execution_mode: 'argv_no_shell',
+    max_param_len: 128,
+    reject_whitespace_in_params: true,
+    reject_dotdot: true,
+    reject_metachars_regex: '[;&|$\\\\><(){}\\[\\]`\\n\\r\\t\\0]',
+    timeout_fast_seconds: 90,
+    timeout_slow_seconds: 600,
+    templates: [...detected.templates],
+    env: { ...detected.env },
   };
 }
 

@@ -3,7 +3,7 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   const limit = Math.max(2, Math.floor(word.length / 3));
   const ranked = candidates
     .map((candidate) => ({ candidate, edits: distance(word.toLowerCase(), candidate.toLowerCase(), limit) }))
-    .filter(({ edits }) => edits <= limit)
+    .filter(({ candidate, edits }) => edits <= limit && edits < Math.max(word.length, candidate.length))
     .toSorted((left, right) => left.edits - right.edits);
   return ranked[0]?.candidate;
 }

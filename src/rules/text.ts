@@ -18,12 +18,16 @@ export function oneLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim();
 }
 
-/** A path as it can be shown: what `clean` would drop is written as an escape, so two paths never look the same. */
+// Invisible too, but some scripts and emoji need them: kept in prose, shown in a path.
+const JOINERS = /[\u115f\u1160\u180e\u3164\uffa0]|\u034f|\u200c|\u200d/g;
+
+/** A path as it can be shown: what can't be seen is written as an escape, so two paths never become the same text. */
 export function visible(path: string): string {
   return path
     .replaceAll('\\', '\\\\')
     .replace(LONE_SURROGATE, byteOf)
     .replace(HIDDEN, escapeOf)
+    .replace(JOINERS, escapeOf)
     .replace(/[\t\n\r\u2028\u2029]/g, escapeOf);
 }
 

@@ -1,3 +1,4 @@
+import type { Task } from '../generated/types.js';
 import type { Row } from './table.js';
 import { visible } from './text.js';
 
@@ -7,6 +8,11 @@ export interface VerifyFacts {
   readonly problems: readonly string[];
   readonly failedFast: readonly string[];
   readonly failedSlow: readonly string[];
+  /** HEAD or its branch moved while the checks ran. */
+  readonly headMoved?: readonly string[];
+  readonly task_kind?: Task['task_kind'];
+  /** Untracked paths that the checks made; a task that may change things has them removed. */
+  readonly created?: readonly string[];
   /** Tracked or protected paths that the checks changed. */
   readonly changed: readonly string[];
 }
@@ -16,9 +22,16 @@ export const VERIFY_ROWS: readonly Row<VerifyFacts>[] = [
   ['tainted', 'STOP_VERIFY_TAINTED', ({ problems }) => problems],
   ['failed_fast', 'STOP_VERIFY_FAILED_FAST', ({ failedFast }) => failedFast],
   ['failed_slow', 'STOP_VERIFY_FAILED_SLOW', ({ failedSlow }) => failedSlow],
-  [
-    'changed_by_checks',
-    'STOP_VERIFY_TAINTED',
-    ({ changed }) => changed.map((path) => `${visible(path)}: changed while the checks ran`),
-  ],
+  ['head_moved', 'STOP_HEAD_MOVED', ({ headMoved = [] }) => headMoved],
+  ['question_changed', 'STOP_QUESTION_SIDE_EFFECTS', (facts) => sideEffects(facts, 'question')],
+  ['verify_only_changed', 'STOP_VERIFY_ONLY_SIDE_EFFECTS', (facts) => sideEffects(facts, 'verify_only')],
+  ['changed_by_checks', 'STOP_VERIFY_TAINTED', ({ changed }) => changed.map(say)],
 ];
+
+function sideEffects({ task_kind, changed, created = [] }: VerifyFacts, kind: Task['task_kind']): string[] {
+  return task_kind === kind ? [...changed, ...created].map(say) : [];
+}
+
+function say(path: string): string {
+  return `${visible(path)}: changed while the checks ran`;
+}

@@ -39,7 +39,7 @@ export async function locate(world: World): Promise<Place> {
     const config: PreflightFacts['config'] =
       read.found === 'missing'
         ? { state: 'missing', why: [`there is no ${CONFIG_FILE} in ${root}`] }
-        : { state: 'unreadable', why: [`${file}: ${read.why}`] };
+        : { state: 'unreadable', why: [`${file} can't be read: ${read.why}`] };
     return { root, ...repository, configText: '', facts: { config, git } };
   }
   const checked = readConfig(read.text);
@@ -48,7 +48,10 @@ export async function locate(world: World): Promise<Place> {
       root,
       ...repository,
       configText: read.text,
-      facts: { config: { state: 'invalid', why: checked.errors }, git },
+      facts: {
+        config: { state: 'invalid', why: checked.errors.map((error) => `${CONFIG_FILE} is invalid: ${error}`) },
+        git,
+      },
     };
   }
   const { problems, ...named } = await readNamed(world, root, checked.value);

@@ -217,11 +217,12 @@ async function ruleText(file: string | Buffer): Promise<string | undefined> {
 
 /** The main work tree, as git lists it first; undefined where it is bare or gone. */
 async function firstTree(cwd: string): Promise<string | undefined> {
-  const answer = await plainGit(cwd, ['worktree', 'list', '--porcelain', '-z']);
+  // Without -z, which git 2.31 does not know here; the main work tree comes first, its path alone on the line.
+  const answer = await plainGit(cwd, ['worktree', 'list', '--porcelain']);
   if (answer.exitCode !== 0) throw new GitError(['worktree', 'list'], answer.exitCode, answer.stderr);
-  const records = splitZ(answer.stdout);
-  const first = records.slice(0, records.indexOf(''));
-  const tree = first.find((record) => record.startsWith('worktree '))?.slice('worktree '.length);
+  const lines = decodePath(answer.stdout).split('\n');
+  const first = lines.slice(0, lines.indexOf(''));
+  const tree = first.find((line) => line.startsWith('worktree '))?.slice('worktree '.length);
   if (tree === undefined || first.includes('bare')) return undefined;
   return (await exists(tree)) ? tree : undefined;
 }

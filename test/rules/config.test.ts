@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { CONFIG_KEYS } from '../../src/generated/configKeys.js';
 import { readConfig } from '../../src/rules/config.js';
 import { contractConfig } from '../helpers/contractConfig.js';
 
@@ -65,6 +66,71 @@ describe('what a schema can state', () => {
     }
   });
 
+  const everyKey = leaves(contractConfig());
+
+  test.each(everyKey)('%s is needed', (key) => {
+    const raw = contractConfig();
+    const { holder, name } = placeOf(raw, key);
+    delete holder[name];
+    expect(rejected(raw)).toEqual([`missing key "${key}"`]);
+  });
+
+  test.each(everyKey)('%s with a value of another kind is an error that names it', (key) => {
+    const raw = contractConfig();
+    const { holder, name } = placeOf(raw, key);
+    holder[name] = { not: 'this' };
+    expect(rejected(raw).join('\n')).toContain(key);
+  });
+
+  test.each([...CONFIG_KEYS.keys()].filter((place) => !place.includes('[]')))(
+    'an unknown key in "%s" is an error',
+    (place) => {
+      const raw = contractConfig();
+      raw['project'] = {};
+      raw['scope'].ceilings = {};
+      const holder = place === '' ? raw : placeOf(raw, `${place}.x`).holder;
+      holder['qqqqqqqqqqqq'] = 1;
+      const name = place === '' ? 'qqqqqqqqqqqq' : `${place}.qqqqqqqqqqqq`;
+      expect(rejected(raw)).toEqual([`unknown key "${name}"`]);
+    },
+  );
+
+  const added: [key: string, good: unknown, bad: unknown][] = [
+    ['$schema', './relais/schemas/config.schema.json', 7],
+    ['project', { goal: 'g', milestone_id: 'M2' }, { milestone_id: '' }],
+    ['runner.commit_on_success', false, 'no'],
+    ['orchestrator.agent', 'scripted', 'nobody'],
+    ['builder.agent', 'scripted', 'nobody'],
+    ['orchestrator.max_prompt_chars', 5000, 10],
+    ['builder.claude_code.max_prompt_chars', 5000, 10],
+    ['verification.env', { CI: '1' }, { 'not a name': 'x' }],
+    ['scope.fence_globs', ['src/**'], []],
+    ['scope.ceilings', { allow_new_files: false, max_lines_changed: 10 }, { max_files_touched: 'x' }],
+  ];
+  test.each(added)('%s may be given, and is checked', (key, good, bad) => {
+    const raw = contractConfig();
+    const { holder, name } = placeOf(raw, key);
+    holder[name] = good;
+    expect(placeOf(accepted(raw), key).value).toEqual(good);
+    holder[name] = bad;
+    expect(rejected(raw).join('\n')).toContain(key);
+  });
+
+  const ranges: [key: string, low: number, high: number][] = [
+    ['orchestrator.max_parse_retries_per_tick', -1, 2],
+    ['budgets.warn_at_fraction', -0.1, 1.1],
+    ['runner.render_report_md.max_chars', 499, 1_000_001],
+    ['verification.max_param_len', 0, 4097],
+  ];
+  test.each(ranges)('%s has its bounds', (key, low, high) => {
+    for (const value of [low, high]) {
+      const raw = contractConfig();
+      const { holder, name } = placeOf(raw, key);
+      holder[name] = value;
+      expect(rejected(raw).join('\n'), String(value)).toContain(key);
+    }
+  });
+
   test('a key named __proto__ is refused', () => {
     expect(errorsOf('{"runner":{"__proto__":{"x":1}}}')).toEqual(['the key "runner.__proto__" is not allowed']);
   });
@@ -103,6 +169,41 @@ describe('what a schema cannot state', () => {
       'only files directly inside are cleaned up',
       (raw) => (raw['runner'].crash_cleanup.delete_tmp_glob = 'relais/**/*.tmp'),
       'delete_tmp_glob must name files directly inside',
+    ],
+    [
+      'what the cleanup removes is none of the runner’s files',
+      (raw) => (raw['runner'].crash_cleanup.delete_tmp_glob = 'relais/*'),
+      'delete_tmp_glob must not match "relais/STATE.json"',
+    ],
+    [
+      'nor the lock',
+      (raw) => (raw['runner'].crash_cleanup.delete_tmp_glob = 'relais/lock*'),
+      'delete_tmp_glob must not match "relais/lock.json"',
+    ],
+    [
+      'the history is no file of the runner',
+      (raw) => (raw['history'].dir = 'relais/FACTS.md'),
+      'history.dir must not be "relais/FACTS.md"',
+    ],
+    [
+      'a path is written plainly',
+      (raw) => (raw['history'].dir = 'relais//history'),
+      'history.dir must be written plainly',
+    ],
+    [
+      'a path has no backslash',
+      (raw) => (raw['runner'].lockfile = 'relais/a\\b'),
+      'runner.lockfile must not contain backslashes',
+    ],
+    [
+      'a runner-owned glob is a glob',
+      (raw) => raw['runner'].runner_owned_globs.push('a/../b'),
+      'runner.runner_owned_globs: the glob "a/../b" is not usable',
+    ],
+    [
+      'a forbidden glob is a glob',
+      (raw) => raw['scope'].default_forbidden_globs.push('/etc/**'),
+      'scope.default_forbidden_globs: the glob "/etc/**" is not usable',
     ],
     [
       'a glob that negates is refused',
@@ -155,6 +256,51 @@ describe('what a schema cannot state', () => {
     },
   );
 });
+
+describe('paths that must lie in the workspace', () => {
+  test.each([
+    'orchestrator.system_prompt_file',
+    'orchestrator.user_prompt_file',
+    'orchestrator.task_schema_file',
+    'builder.claude_code.system_prompt_file',
+    'builder.claude_code.user_prompt_file',
+    'builder.claude_code.builder_result_schema_file',
+    'runner.lockfile',
+    'history.dir',
+  ])('%s', (key) => {
+    for (const value of ['elsewhere/x', '/etc/x', 'relais/../x', 'relaisx/y']) {
+      const raw = contractConfig();
+      const { holder, name } = placeOf(raw, key);
+      holder[name] = value;
+      expect(rejected(raw).join('\n'), value).toContain(`${key} must`);
+    }
+  });
+
+  test('an agent program may be a bare name or an absolute path', () => {
+    for (const command of ['claude', '/opt/claude']) {
+      const raw = contractConfig();
+      raw['claude_code_cli'].command = command;
+      expect(accepted(raw).claude_code_cli.command).toBe(command);
+    }
+  });
+});
+
+/** Every key of the example that holds a plain value or a list, as `a.b.c`. */
+function leaves(value: Record<string, any>, place = ''): string[] {
+  return Object.entries(value).flatMap(([key, child]) =>
+    typeof child === 'object' && !Array.isArray(child) ? leaves(child, `${place}${key}.`) : [`${place}${key}`],
+  );
+}
+
+function placeOf(
+  root: Record<string, any>,
+  key: string,
+): { holder: Record<string, any>; name: string; value: unknown } {
+  const names = key.split('.');
+  const name = names.pop() ?? '';
+  const holder = names.reduce((object, part) => object[part], root);
+  return { holder, name, value: holder[name] };
+}
 
 function accepted(raw: object) {
   const read = readConfig(JSON.stringify(raw));

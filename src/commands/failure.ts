@@ -1,0 +1,36 @@
+import { EXIT_CODE } from '../outcome.js';
+import { GitError } from '../world/gitCall.js';
+import { refuse, type Problem } from './output.js';
+
+const BUG =
+  'Please report this with the lines above. `relais doctor` may say more, `relais recover` puts an interrupted tick in order.';
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'Give this user permission for the path named, then try again. `relais doctor` lists what must be writable.',
+  EPERM: 'Give this user permission for the path named, then try again. `relais doctor` lists what must be writable.',
+  EEXIST: 'Move away what has the name of a folder Relais needs, then try again.',
+  ENOTDIR: 'Move away what has the name of a folder Relais needs, then try again.',
+  EROFS: 'Make the file system writable, or work in a copy that is.',
+  ENOSPC: 'Free some disk space, then try again.',
+  EDQUOT: 'Free some of your disk quota, then try again.',
+  EMFILE: 'Raise the limit of open files (ulimit -n), then try again.',
+};
+
+/** Ends a command that threw: 3 where the machine is the reason, 70 where it is Relais. */
+export function fail(error: unknown, json: boolean): number {
+  const problem = environmentProblem(error);
+  if (problem !== undefined) return refuse(json, problem, EXIT_CODE.blocked);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return refuse(json, { why: `internal error: ${text}`, remedy: BUG }, EXIT_CODE.internal);
+}
+
+function environmentProblem(error: unknown): Problem | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof GitError && error.argv.length === 0)
+    return { why: error.stderr, remedy: 'Install git 2.31 or newer and put it on PATH, outside the repository.' };
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'uv_cwd')
+    return { why: 'the current folder no longer exists', remedy: 'Go to another folder and try again.' };
+  const remedy = REMEDIES[code];
+  return remedy === undefined ? undefined : { why: error.message, remedy };
+}

@@ -1,0 +1,86 @@
+interface Help {
+  readonly examples: readonly string[];
+  readonly exits: readonly string[];
+}
+
+const HELP = {
+  relais: {
+    examples: ['relais demo', 'relais init && relais doctor', 'relais status --preflight', 'relais run'],
+    exits: [
+      '0    done',
+      '1    waiting for you: a question is pending',
+      '2    STOP: the tick was stopped and rolled back',
+      '3    BLOCKED: the config or the machine must be put in order first',
+      '64   bad command line',
+      '70   internal error',
+      '130  interrupted by SIGINT (Ctrl-C); 143 by SIGTERM',
+    ],
+  },
+  init: {
+    examples: ['relais init', 'relais init --yes', 'relais init --dry-run --json'],
+    exits: [
+      '0    written, or nothing to write',
+      '1    you said no',
+      '3    no repository, or something is in the way',
+      '64   no terminal to ask on, and no --yes',
+      '130  cancelled at the prompt, nothing written',
+    ],
+  },
+  doctor: {
+    examples: ['relais doctor', 'relais doctor --json'],
+    exits: ['0    nothing failed', '3    something failed'],
+  },
+  run: {
+    examples: ['relais run', 'relais run --json --quiet'],
+    exits: [
+      '0    SUCCESS',
+      '1    SUCCESS with a question, or a question is still pending',
+      '2    STOP',
+      '3    BLOCKED',
+      '130  interrupted by SIGINT (Ctrl-C), rolled back; 143 by SIGTERM',
+    ],
+  },
+  status: {
+    examples: ['relais status', 'relais status --preflight', 'relais status --preflight --json'],
+    exits: [
+      '0    fine; with --preflight: a tick could start',
+      '1    a question is pending',
+      '3    no usable config or repository; with --preflight: a tick could not start',
+    ],
+  },
+  answer: {
+    examples: ['relais answer --choice 2', 'relais answer "Use the second one, but keep the old name."'],
+    exits: [
+      '0    recorded',
+      '3    no question is pending, or a tick is running',
+      '64   no such choice, or no answer given',
+    ],
+  },
+  recover: {
+    examples: ['relais recover --dry-run', 'relais recover'],
+    exits: [
+      '0    in order again, or nothing to do',
+      '2    something is still open',
+      '3    no usable config, or a tick is running',
+    ],
+  },
+  demo: {
+    examples: ['relais demo', 'relais demo --keep'],
+    exits: [
+      '0    both ticks ended as planned',
+      '70   one did not',
+      '130  interrupted by SIGINT (Ctrl-C); 143 by SIGTERM',
+    ],
+  },
+  fixtures: {
+    examples: ['relais fixtures', 'relais fixtures F001 F005'],
+    exits: ['0    all passed', '2    one failed', '64   no such fixture'],
+  },
+} as const satisfies Readonly<Record<string, Help>>;
+
+/** What stands below a command's options in its help: examples and exit codes. */
+export function helpOf(name: keyof typeof HELP): string {
+  const { examples, exits }: Help = HELP[name];
+  const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
+  return `\nExamples:\n${list(examples)}\n\nExit codes:\n${list(exits)}`;
+}
