@@ -5,7 +5,7 @@
  * A path is relative to the work tree, with `/`, no leading `./`. Bytes that are not UTF-8 are
  * carried as lone surrogates U+DC80–U+DCFF (see world/paths.ts), so a path is always one string.
  */
-import type { Blocked, Lock } from './generated/types.js';
+import type { Lock } from './generated/types.js';
 
 export type Kind = 'file' | 'dir' | 'link' | 'fifo' | 'socket' | 'block' | 'char';
 
@@ -129,4 +129,3 @@ export interface HostIdentity {
   readonly host: string;
   readonly pid_namespace: string;
 }
-

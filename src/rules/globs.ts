@@ -1,9 +1,9 @@
+import picomatch from 'picomatch';
+
 const MAX_LENGTH = 400;
 const MAX_STARS = 3;
 const MAX_GROUPS = 2;
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']' };
-// Parentheses that are no extglob are part of a name, such as `app/(group)/page.tsx`.
-const CLOSES: Readonly<Record<string, string>> = { '{': '}', '@(': ')', '?(': ')' };
 // Characters that case-insensitive file systems leave out when they compare names.
 const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 const MAY_HAVE_TWIN = /[^\u0000-\u0040\u005b-\u007f]|[. ](\/|$)/; // oxlint-disable-line no-control-regex
@@ -41,6 +41,8 @@ function segmentProblem(segment: string): string | undefined {
   if (segment === '..' || segment === '.') return `has the segment "${segment}"`;
   if (/[!+*]\(/.test(segment)) return 'has an extglob other than @(…) or ?(…)';
   if (segment.includes('(?')) return 'has "(?", which is no extglob';
+  if (/[)\]}]\?(?!\()/.test(segment)) return 'has "?" right after a group';
+  if (segment.includes('"') && /[*?[{(]/.test(segment)) return 'has a quote in a pattern';
   if ((segment.match(/\*/g) ?? []).length > MAX_STARS) return `has more than ${MAX_STARS} stars in one segment`;
   if ((segment.match(/[{(]/g) ?? []).length > MAX_GROUPS) return `has more than ${MAX_GROUPS} groups in one segment`;
   if (segment.includes('[!')) return 'has "[!"; write "[^"';
@@ -70,36 +72,35 @@ type Segment = '**' | { readonly literal: string } | RegExp;
 function compile(segment: string): Segment | undefined {
   if (segment === '**') return '**';
   if (!/[*?[{(]/.test(segment)) return { literal: segment };
+  // One star is as good as two inside a segment.
+  const pattern = escaped(segment).replace(/\*+/g, '*');
+  // `u` because a character may be two units; picomatch escapes some that may not be escaped then.
+  return expression(pattern, 'su') ?? expression(pattern, 's');
+}
+
+function expression(pattern: string, flags: string): RegExp | undefined {
   try {
-    // `s` because a name may hold a line break, `u` because a character may be two units.
-    return new RegExp(`^(?:${source(segment)})$`, 'su');
+    // `s` because a name may hold a line break.
+    return picomatch.makeRe(pattern, { dot: true, nonegate: true, strictSlashes: true, debug: true, flags });
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** The regular expression of one segment. What has no meaning in a glob stands for itself. */
-function source(segment: string): string {
+/** Escapes what picomatch would hand on to the regular expression as a quantifier, anchor or group. */
+function escaped(segment: string): string {
   let open = '';
+  let before = '';
   let result = '';
-  for (const [part] of segment.matchAll(/[@?]\(|\*+|./gsu)) {
-    if (open === '[') {
-      result += part;
-      if (part === ']') open = '';
-    } else if (part === '[') {
-      open = part;
-      result += part;
-    } else if (part === '{' || part === '@(' || part === '?(') {
-      open = part;
-      result += '(?:';
-    } else if (CLOSES[open] === part) {
-      result += open === '?(' ? ')?' : ')';
-      open = '';
-    } else if ((part === ',' && open === '{') || (part === '|' && open.endsWith('('))) result += '|';
-    else if (part.startsWith('*')) result += '[^/]*';
-    else if (part === '?') result += '[^/]';
-    else result += part.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
+  for (const char of segment) {
+    // Parentheses that are no extglob are part of a name, such as `app/(group)/page.tsx`.
+    const bare = (char === '(' && before !== '@' && before !== '?') || (char === ')' && open === 'name');
+    const active = '+$^'.includes(char) || (char === '|' && open !== '(');
+    result += open !== '[' && (bare || active) ? `\\${char}` : char;
+    if (open === '' && '{[('.includes(char)) open = bare ? 'name' : char;
+    else if (open !== '' && char === (CLOSING[open] ?? ')')) open = '';
+    before = char;
   }
   return result;
 }

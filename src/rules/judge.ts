@@ -16,6 +16,8 @@ export interface TouchedPath {
   readonly estimated: boolean;
   readonly ownedByRunner: boolean;
   readonly insideSubmodule: boolean;
+  /** Why no commit can hold it, where that is so: then nothing may pass. */
+  readonly unheld?: string;
   /** Something the reader should know, such as a change of mode only. */
   readonly note?: string;
 }
@@ -61,6 +63,7 @@ function forbidden({ touched, metadataChanged, scope }: JudgeFacts): string[] {
     if (item.change !== 'deleted' && !['file', 'dir', 'link'].includes(item.kind))
       return `is a ${item.kind}, which no commit can hold`;
     const glob = match(item.path);
+    if (glob === undefined && item.unheld !== undefined) return item.unheld;
     return glob === undefined ? undefined : `matches the forbidden glob "${glob}"`;
   };
   const metadata = metadataChanged.map(

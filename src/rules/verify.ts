@@ -9,10 +9,10 @@ export interface VerifyFacts {
   readonly failedFast: readonly string[];
   readonly failedSlow: readonly string[];
   /** HEAD or its branch moved while the checks ran. */
-  readonly headMoved?: readonly string[];
-  readonly task_kind?: Task['task_kind'];
+  readonly headMoved: readonly string[];
+  readonly task_kind: Task['task_kind'];
   /** Untracked paths that the checks made; a task that may change things has them removed. */
-  readonly created?: readonly string[];
+  readonly created: readonly string[];
   /** Tracked or protected paths that the checks changed. */
   readonly changed: readonly string[];
 }
@@ -22,13 +22,13 @@ export const VERIFY_ROWS: readonly Row<VerifyFacts>[] = [
   ['tainted', 'STOP_VERIFY_TAINTED', ({ problems }) => problems],
   ['failed_fast', 'STOP_VERIFY_FAILED_FAST', ({ failedFast }) => failedFast],
   ['failed_slow', 'STOP_VERIFY_FAILED_SLOW', ({ failedSlow }) => failedSlow],
-  ['head_moved', 'STOP_HEAD_MOVED', ({ headMoved = [] }) => headMoved],
+  ['head_moved', 'STOP_HEAD_MOVED', ({ headMoved }) => headMoved],
   ['question_changed', 'STOP_QUESTION_SIDE_EFFECTS', (facts) => sideEffects(facts, 'question')],
   ['verify_only_changed', 'STOP_VERIFY_ONLY_SIDE_EFFECTS', (facts) => sideEffects(facts, 'verify_only')],
   ['changed_by_checks', 'STOP_VERIFY_TAINTED', ({ changed }) => changed.map(say)],
 ];
 
-function sideEffects({ task_kind, changed, created = [] }: VerifyFacts, kind: Task['task_kind']): string[] {
+function sideEffects({ task_kind, changed, created }: VerifyFacts, kind: Task['task_kind']): string[] {
   return task_kind === kind ? [...changed, ...created].map(say) : [];
 }
 

@@ -8,7 +8,9 @@ import { effectiveScope } from '../rules/scope.js';
 export interface SecondLook {
   /** Tracked, judged or protected files that the checks changed. */
   readonly changed: readonly string[];
-  readonly headMoved?: string;
+  /** New untracked files; they were removed. */
+  readonly created: readonly string[];
+  readonly headMoved: readonly string[];
 }
 
 /**
@@ -27,9 +29,12 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
   if (moved)
     return {
       changed: [],
-      headMoved: `HEAD moved from ${baseline.head.commit} to ${tip ?? head.raw} during verification; it was left there`,
+      created: [],
+      headMoved: [
+        `HEAD moved from ${baseline.head.commit} to ${tip ?? head.raw} during verification; it was left there`,
+      ],
     };
-  const metadata = await gitdir.restoreMetadata(run.repository, baseline.metadata, run.vault, baseline.head);
+  const metadata = await gitdir.restoreMetadata(run.repository, baseline.metadata, run.vault, baseline);
   const otherRefs = gitdir
     .changedRefs(baseline.refs, refs, ownRef)
     .filter(({ ref }) => !measured.refsMoved.some((known) => known.ref === ref));
@@ -44,6 +49,8 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
   const created = judged.filter(isNew);
   if (created.length > 0) await removeCreated(run, measured, created);
   return {
+    headMoved: [],
+    created: created.map((change) => change.path),
     changed: [
       ...judged.filter((change) => !isNew(change)).map((change) => change.path),
       ...metadata.changed.map((path) => `.git/${path}`),

@@ -2,10 +2,10 @@ import type { Change, Entry } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import type { TouchedPath } from '../rules/judge.js';
 import { isGitPath, isRunnerOwned } from '../rules/scope.js';
-import { countLines } from './lines.js';
+import { countLines, type LineCount } from './lines.js';
 import { trackedFolders, walkTree } from './baseline.js';
 import type { Baseline, Measured, Run } from './run.js';
-import { buildMeasuredTree } from './tree.js';
+import { buildMeasuredTree, HUGE_BYTES } from './tree.js';
 
 /**
  * Measures what happened to the repository since the baseline. Git's metadata is put back by bytes
@@ -16,20 +16,22 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
   const { repository } = run;
   const headAfter = await gitdir.readHead(repository);
   const refsAfter = await gitdir.readRefs(repository);
-  const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline.head);
+  const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
   const inventory = await walkTree(run, baseline.index);
   const all = await differences(run, baseline, inventory);
   const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
   const { tree, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
   const lines = await countLines(run, baseline, judged, tree);
   const headMovedTo = movedTo(baseline, headAfter, refsAfter);
+  const unheld = new Map(notInTree.map(({ path, why }) => [path, why]));
   return {
     inventory,
     changes: judged,
-    touched: judged.map((change) => describe(run, baseline, change, lines.get(change.path))),
+    touched: judged.map((change) => describe(run, baseline, change, lines.get(change.path), unheld.get(change.path))),
     ignoredChanged: ignored,
     metadataChanged: restored.changed,
-    refsMoved: gitdir.changedRefs(baseline.refs, refsAfter, baseline.head.ref),
+    // Read again: what was put back as metadata, such as a replacing ref, has not moved.
+    refsMoved: gitdir.changedRefs(baseline.refs, await gitdir.readRefs(repository), baseline.head.ref),
     ...(headMovedTo !== undefined && { headMovedTo }),
     tree,
     notInTree,
@@ -84,12 +86,15 @@ export async function sortOut(
     folders.has(change.path) ||
     (!isPrunedFolder(change) && forbidden(change.path) !== undefined);
   const open = all.filter((change) => !always(change));
-  // What was there before, untracked and not dirty, was ignored; for the rest the old rules are asked.
-  const created = open.filter((change) => change.before === undefined).map((change) => change.path);
-  const ignoredNow =
-    created.length === 0 ? new Set<string>() : await run.git.ignored(created, await ruleRoot(run, baseline));
+  // A file that was there before, untracked in a clean tree, was ignored; for all else the old rules are asked.
+  const wasIgnored = ({ before }: Change): boolean => before !== undefined && before.kind !== 'dir';
+  // Rules may be for folders only, and a folder is told by the slash.
+  const asked = (change: Change): string => (change.after?.kind === 'dir' ? `${change.path}/` : change.path);
+  const unknown = open.filter((change) => !wasIgnored(change)).map(asked);
+  const rules =
+    unknown.length === 0 ? new Set<string>() : await run.git.ignored(unknown, await ruleRoot(run, baseline));
   const ignored = new Set(
-    open.filter((change) => change.before !== undefined || ignoredNow.has(change.path)).map((change) => change.path),
+    open.filter((change) => wasIgnored(change) || rules.has(asked(change))).map((change) => change.path),
   );
   return {
     judged: all.filter((change) => !ignored.has(change.path) && !otherRunnersNote(run, change)),
@@ -129,7 +134,8 @@ function describe(
   run: Run,
   baseline: Baseline,
   change: Change,
-  lines?: { added: number; deleted: number; estimated: boolean },
+  lines: LineCount | undefined,
+  unheld: string | undefined,
 ): TouchedPath {
   const gitlinks = (path: string): boolean => {
     for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
@@ -146,5 +152,7 @@ function describe(
     estimated: lines?.estimated ?? false,
     ownedByRunner: isRunnerOwned(run.config)(change.path),
     insideSubmodule: gitlinks(change.path),
+    // A huge file is left to the limit on lines, which says more.
+    ...(unheld !== undefined && (change.after?.size ?? 0) <= HUGE_BYTES && { unheld }),
   };
 }

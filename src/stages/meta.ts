@@ -6,6 +6,7 @@ import type { CallRecord, Run } from './run.js';
 export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: string; containment: string }): Meta {
   const { record } = run;
   const { baseline, measured } = record;
+  const changes = new Map(measured?.changes.map((change) => [change.path, change]));
   return {
     run_id: run.id,
     sequence: run.state.sequence,
@@ -25,7 +26,7 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
       after: after ?? null,
     })),
     touched: (measured?.touched ?? []).map((path) => {
-      const change = measured?.changes.find((candidate) => candidate.path === path.path);
+      const change = changes.get(path.path);
       return {
         path: path.path,
         change: path.change,

@@ -77,17 +77,13 @@ async function askBrain(run: Run, repoSummary: string, retryReason: string): Pro
 async function brainTouched(run: Run, baseline: Baseline): Promise<Outcome | undefined> {
   const forbidden = run.config.scope.default_forbidden_globs;
   const measured = await measure(run, baseline, forbidden);
+  const moved = measured.headMovedTo === undefined ? [] : [`HEAD was moved to ${measured.headMovedTo}`];
   const facts = judgeFacts({ measured, scope: { ...NO_SCOPE, forbidden }, taskKind: 'execute' });
-  const fired = decide(JUDGE_ROWS, facts);
-  const moved =
-    measured.headMovedTo === undefined
-      ? undefined
-      : outcome('STOP_HEAD_MOVED', [`HEAD was moved to ${measured.headMovedTo} during ORCHESTRATE`]);
-  const found = fired?.outcome ?? moved;
-  if (found === undefined) return undefined;
+  const fired = decide(JUDGE_ROWS, { ...facts, headMovedExternally: moved });
+  if (fired === undefined) return undefined;
   run.record.handsStarted = true;
   run.record.measured = measured;
-  return outcome(found.code, ['the orchestrator changed the repository', ...found.evidence]);
+  return outcome(fired.outcome.code, ['the orchestrator changed the repository', ...fired.outcome.evidence]);
 }
 
 async function readTask(run: Run, result: Extract<AgentResult, { kind: 'answered' }>): Promise<Proposal> {

@@ -5,7 +5,7 @@ import { countersOf, emptyState, shortfalls } from '../rules/budget.js';
 import { PREFLIGHT_ROWS, type PreflightFacts } from '../rules/preflight.js';
 import { isRunnerOwned } from '../rules/scope.js';
 import { decide } from '../rules/table.js';
-import { oneLine } from '../rules/text.js';
+import { visible } from '../rules/text.js';
 import { checkBlocked, checkReport, checkState, checkTask, parseJson, type Checked } from '../schemas.js';
 import type { Git } from '../world/git.js';
 import type { World } from '../world/world.js';
@@ -69,7 +69,7 @@ async function dirtyPaths(git: Git, config: Config): Promise<string[]> {
   const operations = (await git.operationInProgress()).map((name) => `${name} is in progress`);
   const changed = (await git.status())
     .filter(({ path }) => !owned(path))
-    .map(({ path, xy }) => `${xy} ${oneLine(path)}`);
+    .map(({ path, xy }) => `${xy} ${visible(path)}`);
   return [...operations, ...changed];
 }
 

@@ -96,7 +96,7 @@ async function tipOf(world: World, repository: Repository, journal: Journal): Pr
 
 async function finishCommit(world: World, place: Ready, journal: Journal): ReturnType<Way['act']> {
   const git = world.git.createGit(place.repository, await world.git.readSettings(place.repository.workTree));
-  await git.stageTouched(journal.tree, await git.treeOf(journal.commit ?? journal.head.commit));
+  await git.stageTouched(journal.tree, await git.treeOf(journal.commit ?? journal.head.commit), []);
   return {};
 }
 
@@ -159,7 +159,7 @@ async function reopen(
   const { repository, config } = place;
   const read = await readBaseline(world, privateDir, journal);
   const vault = await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat);
-  await world.gitdir.restoreMetadata(repository, read.metadata, vault, read.head);
+  await world.gitdir.restoreMetadata(repository, read.metadata, vault, read);
   const git = world.git.createGit(repository, await world.git.readSettings(repository.workTree));
   const baseline: Baseline = { ...read, index: await git.indexEntries() };
   const scratch = world.join(privateDir, 'runs', journal.run_id);

@@ -19,14 +19,21 @@ export async function settle(run: Run, task: Task | undefined, baseline: Baselin
 async function undo(run: Run, baseline: Baseline, verdict: Outcome): Promise<Outcome> {
   await writePhase(run, 'rollback');
   run.world.say('SETTLE', 'rolling back to the base commit');
-  const leftovers = await rollBack(run, baseline, verdict);
+  const leftovers = await rollBack(run, baseline, verdict).catch((error: unknown) => {
+    run.world.log.error('the rollback failed', { error });
+    return [`nothing was undone: ${error instanceof Error ? error.message : String(error)}`];
+  });
   if (leftovers.length === 0) return verdict;
   run.record.leftovers.push(...leftovers);
-  return outcome('STOP_INTERRUPTED', [
-    `stopped by ${verdict.code}, but the rollback is not complete`,
-    ...leftovers.map((line) => `left: ${line}`),
-    ...verdict.evidence,
-  ]);
+  return outcome(
+    'STOP_INTERRUPTED',
+    [
+      `stopped by ${verdict.code}, but the rollback is not complete`,
+      ...leftovers.map((line) => `left: ${line}`),
+      ...verdict.evidence,
+    ],
+    { remedy: 'Remove what is in the way of the paths named as left, then run `relais recover`.' },
+  );
 }
 
 async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> {
@@ -36,6 +43,7 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
   await keepMovedHead(run, measured);
   if (measured.tree === baseline.tree) {
     if (task.task_kind === 'execute') run.record.warnings.push('the builder changed nothing');
+    await run.git.stageTouched(baseline.tree, measured.tree, sameBlobs(baseline, measured));
     return success;
   }
   if (!run.config.runner.commit_on_success) {
@@ -64,9 +72,17 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
     );
   }
   run.record.commit = commit;
-  await run.git.stageTouched(baseline.tree, measured.tree);
+  await run.git.stageTouched(baseline.tree, measured.tree, sameBlobs(baseline, measured));
   run.world.say('SETTLE', `committed ${commit.slice(0, 10)}`);
   return success;
+}
+
+/** Files that were written but mean the same to git, by other line ends say: the index has to learn their new size. */
+function sameBlobs(baseline: Baseline, measured: Measured): { path: string; mode: string; oid: string }[] {
+  return measured.changes.flatMap(({ path, after }) => {
+    const entry = baseline.index.get(path);
+    return entry === undefined || entry.flagged || after?.kind !== 'file' ? [] : [{ path, ...entry }];
+  });
 }
 
 /** Commits the Hands made themselves are folded into the one commit; their own stay reachable. */

@@ -32,6 +32,7 @@ export async function buildMeasuredTree(
     if (isGitPath(path)) notInTree.push({ path, why: 'a git folder' });
     else if (!tracked && forbidden(path) !== undefined)
       notInTree.push({ path, why: 'matches a forbidden glob; its content stays out of git' });
+    else if (after?.unreadable) notInTree.push({ path, why: "a folder that can't be looked into" });
     else if (after === undefined || after.kind === 'dir') {
       if (tracked) held.push({ path, mode: '000000', oid: null });
     } else if (after.kind === 'link')
@@ -40,7 +41,10 @@ export async function buildMeasuredTree(
     else if (after.size > HUGE_BYTES) notInTree.push({ path, why: `${after.size} bytes` });
     else toStore.push(change);
   }
-  held.push(...(await storeFrozen(run, baseline, toStore)));
+  const refused = await freezeTouched(run, toStore);
+  notInTree.push(...[...refused].map(([path, why]) => ({ path, why: `can't be read (${why})` })));
+  const frozen = toStore.filter(({ path }) => !refused.has(path));
+  held.push(...(await storeFrozen(run, baseline, frozen)));
   const tree =
     held.length === 0
       ? baseline.tree
@@ -48,15 +52,16 @@ export async function buildMeasuredTree(
   return { tree, notInTree };
 }
 
+async function freezeTouched(run: Run, changes: readonly Change[]): Promise<Map<string, string>> {
+  if (changes.length === 0) return new Map();
+  await run.world.files.removeTree(frozenRoot(run));
+  const paths = changes.map((change) => change.path);
+  return run.world.restore.freeze(run.repository.workTree, paths, frozenRoot(run));
+}
+
 async function storeFrozen(run: Run, baseline: Baseline, changes: readonly Change[]): Promise<Held[]> {
   if (changes.length === 0) return [];
   const root = frozenRoot(run);
-  await run.world.files.removeTree(root);
-  await run.world.restore.freeze(
-    run.repository.workTree,
-    changes.map((change) => change.path),
-    root,
-  );
   // A touched attributes file must not decide how the others are converted: stored raw, then replaced by the old one.
   const isRule = (path: string): boolean => /(^|\/)\.gitattributes$/.test(path);
   const oids = new Map<string, string>();

@@ -33,7 +33,8 @@ export async function verify(
 ): Promise<Outcome | undefined> {
   const expanded = expand(run.config, task);
   const problems = expanded.ok ? await escapes(run, expanded.checks) : expanded.problems;
-  const tainted = decide(VERIFY_ROWS, facts({ problems }));
+  const facts: VerifyFacts = { ...NOTHING, task_kind: task.task_kind };
+  const tainted = decide(VERIFY_ROWS, { ...facts, problems });
   if (tainted !== undefined || !expanded.ok) return tainted?.outcome;
   await reserve(run, expanded.checks.length);
   for (const check of expanded.checks) {
@@ -41,12 +42,11 @@ export async function verify(
     if (run.signal.aborted) return interrupted(run);
     if (failed !== undefined) {
       const which = check.phase === 'fast' ? { failedFast: [failed] } : { failedSlow: [failed] };
-      return decide(VERIFY_ROWS, facts(which))?.outcome;
+      return decide(VERIFY_ROWS, { ...facts, ...which })?.outcome;
     }
   }
   const again = await lookAgain(run, baseline);
-  if (again.headMoved !== undefined) return outcome('STOP_HEAD_MOVED', [again.headMoved]);
-  return decide(VERIFY_ROWS, facts({ changed: again.changed }))?.outcome;
+  return decide(VERIFY_ROWS, { ...facts, ...again })?.outcome;
 }
 
 /** All runs are on disk before the first starts; those that did not happen are given back with the next save. */
@@ -56,9 +56,14 @@ async function reserve(run: Run, count: number): Promise<void> {
   run.state = state;
 }
 
-function facts(given: Partial<VerifyFacts>): VerifyFacts {
-  return { problems: [], failedFast: [], failedSlow: [], changed: [], ...given };
-}
+const NOTHING: Omit<VerifyFacts, 'task_kind'> = {
+  problems: [],
+  failedFast: [],
+  failedSlow: [],
+  headMoved: [],
+  created: [],
+  changed: [],
+};
 
 /** The ending of a tick that was told to stop, by a signal or by its own deadline. */
 export function interrupted(run: Run): Outcome {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Head, IndexEntry, Repository } from '../model.js';
 import { exists } from './files.js';
-import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from './gitCall.js';
+import { GitError, hardenedGit, plainGit, type Environment, type GitCall, type GitSettings } from './gitCall.js';
 import { numstat } from './gitLines.js';
 import * as read from './gitRead.js';
 import * as write from './gitWrite.js';
@@ -43,23 +43,25 @@ export interface Git {
   updateRef(ref: string, to: string, old: string | undefined, reason: string): Promise<boolean>;
   blobTo(oid: string): Promise<Readable>;
   blobs(oids: readonly string[]): AsyncGenerator<{ oid: string; bytes: Buffer }>;
-  /** Brings the user's index from one tree to the other where they differ. */
-  stageTouched(from: string, to: string): Promise<void>;
+  /** Brings the user's index from one tree to the other where they differ, and has it look at the rewritten files anew. */
+  stageTouched(from: string, to: string, rewritten: readonly write.TreeChange[]): Promise<void>;
   applyPatch(patch: string, options: { check: boolean }): Promise<{ ok: boolean; stderr: string }>;
   recentCommits(count: number): Promise<string[]>;
   version(): Promise<string>;
 }
 
+const LOCATE = [
+  'rev-parse',
+  '--path-format=absolute',
+  '--show-toplevel',
+  '--git-dir',
+  '--git-common-dir',
+  '--show-object-format',
+];
+
 /** Finds the repository around a folder, and where its parts are. */
-export async function openRepository(cwd: string): Promise<Found> {
-  const answer = await plainGit(cwd, [
-    'rev-parse',
-    '--path-format=absolute',
-    '--show-toplevel',
-    '--git-dir',
-    '--git-common-dir',
-    '--show-object-format',
-  ]);
+export async function openRepository(cwd: string, env: Environment = process.env): Promise<Found> {
+  const answer = await plainGit(cwd, LOCATE, env);
   if (answer.exitCode !== 0)
     return { found: 'no', why: answer.stderr.trim().split('\n')[0] || `git rev-parse ended with ${answer.exitCode}` };
   const [workTree, gitDir, commonDir, objectFormat, ...rest] = decodePath(answer.stdout).replace(/\n$/, '').split('\n');
@@ -69,14 +71,14 @@ export async function openRepository(cwd: string): Promise<Found> {
     return { found: 'no', why: 'its path holds a line break or is not UTF-8' };
   if (objectFormat !== 'sha1' && objectFormat !== 'sha256')
     return { found: 'no', why: `unknown object format ${objectFormat ?? ''}` };
-  const mainTree = gitDir === commonDir ? workTree : ((await firstTree(workTree)) ?? workTree);
+  const mainTree = gitDir === commonDir ? workTree : ((await firstTree(workTree, env)) ?? workTree);
   return { found: 'yes', repository: { workTree, gitDir, commonDir, mainTree, objectFormat } };
 }
 
 /** Reads what hardened calls need of the user's configuration; to be called before the Hands. */
-export async function readSettings(cwd: string): Promise<GitSettings> {
+export async function readSettings(cwd: string, env: Environment = process.env): Promise<GitSettings> {
   const args = ['config', '--list', '-z', '--includes'];
-  const answer = await plainGit(cwd, args);
+  const answer = await plainGit(cwd, args, env);
   if (answer.exitCode !== 0) throw new GitError(args, answer.exitCode, answer.stderr);
   const last = new Map<string, string>();
   const kept: [string, string][] = [];
@@ -94,7 +96,7 @@ export async function readSettings(cwd: string): Promise<GitSettings> {
   const config = kept
     .filter(([key, value]) => key === 'safe.directory' || last.get(key) === value)
     .map(([key, value]) => [key, settled(key, value)] as const);
-  return { name: last.get('user.name') || 'Relais', email: last.get('user.email') || 'relais@localhost', config };
+  return { env, name: last.get('user.name') || 'Relais', email: last.get('user.email') || 'relais@localhost', config };
 }
 
 /** Every git verb the runner uses on one repository, hardened against what the repository may say. */
@@ -118,7 +120,7 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     updateRef: (ref, to, old, reason) => write.updateRef(git, ref, { to, from: old }, reason),
     blobTo: async (oid) => read.blobTo(git, oid),
     blobs: (oids) => read.blobs(git, oids),
-    stageTouched: (from, to) => write.stageTouched(git, from, to),
+    stageTouched: (from, to, rewritten) => write.stageTouched(git, [from, to], rewritten),
     applyPatch: (patch, options) => write.applyPatch(git, patch, options),
     recentCommits: async (count) => {
       const log = await (
@@ -187,11 +189,10 @@ async function attributeRules(
   settings: GitSettings,
   entries: ReadonlyMap<string, IndexEntry>,
 ): Promise<string[]> {
-  const home = process.env['XDG_CONFIG_HOME'] || path.join(process.env['HOME'] || os.homedir(), '.config');
+  const home = settings.env['HOME'] || os.homedir();
+  const folder = settings.env['XDG_CONFIG_HOME'] || path.join(home, '.config');
   const configured = settings.config.findLast(([key]) => key === 'core.attributesfile')?.[1];
-  const users = configured
-    ? configured.replace(/^~(?=\/)/, process.env['HOME'] || os.homedir())
-    : path.join(home, 'git', 'attributes');
+  const users = configured ? configured.replace(/^~(?=\/)/, home) : path.join(folder, 'git', 'attributes');
   const files: (string | Buffer)[] = [
     path.join(repository.commonDir, 'info', 'attributes'),
     path.resolve(repository.workTree, users),
@@ -216,9 +217,9 @@ async function ruleText(file: string | Buffer): Promise<string | undefined> {
 }
 
 /** The main work tree, as git lists it first; undefined where it is bare or gone. */
-async function firstTree(cwd: string): Promise<string | undefined> {
+async function firstTree(cwd: string, env: Environment): Promise<string | undefined> {
   // Without -z, which git 2.31 does not know here; the main work tree comes first, its path alone on the line.
-  const answer = await plainGit(cwd, ['worktree', 'list', '--porcelain']);
+  const answer = await plainGit(cwd, ['worktree', 'list', '--porcelain'], env);
   if (answer.exitCode !== 0) throw new GitError(['worktree', 'list'], answer.exitCode, answer.stderr);
   const lines = decodePath(answer.stdout).split('\n');
   const first = lines.slice(0, lines.indexOf(''));

@@ -22,8 +22,12 @@ export class GitError extends Error {
   }
 }
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** What the user's own configuration said before anybody else could write to it. */
 export interface GitSettings {
+  /** The environment the settings were read in, and git is called in. */
+  readonly env: Environment;
   readonly name: string;
   readonly email: string;
   /** Passed to every call as if given with `-c`, in order. */
@@ -84,7 +88,7 @@ const OVERRIDES: readonly (readonly [string, string])[] = [
 
 /** Makes the one function through which git is called, with nothing inherited that could redirect it. */
 export function hardenedGit(repository: Repository, settings: GitSettings): GitCall {
-  const program = gitProgram(repository.workTree);
+  const program = gitProgram(repository.workTree, settings.env);
   const env = hardenedEnv(repository, settings);
   const call = async (args: readonly string[], options: CallOptions = {}): Promise<Answer> => {
     const tree = options.workTree ?? repository.workTree;
@@ -103,20 +107,20 @@ export function hardenedGit(repository: Repository, settings: GitSettings): GitC
 }
 
 /** Git as the user would get it, for finding the repository and reading the settings before the Hands. */
-export async function plainGit(cwd: string, args: readonly string[]): Promise<Answer> {
+export async function plainGit(cwd: string, args: readonly string[], given: Environment): Promise<Answer> {
   const root = enclosing(cwd);
   const env: Record<string, string> = {
-    ...inherited(root),
+    ...inherited(root, given),
     LC_ALL: 'C',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
   };
   // These say where the user's own configuration is; every other GIT_* could redirect us.
   for (const name of ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM']) {
-    const value = process.env[name];
+    const value = given[name];
     if (value !== undefined) env[name] = value;
   }
-  return callGit(gitProgram(root), args, cwd, env, undefined);
+  return callGit(gitProgram(root, given), args, cwd, env, undefined);
 }
 
 /** Paths for `-z --stdin`. */
@@ -171,7 +175,7 @@ function streamGit(
 function hardenedEnv(repository: Repository, settings: GitSettings): Record<string, string> {
   const config = [...settings.config, ...OVERRIDES];
   const env: Record<string, string> = {
-    ...inherited(repository.workTree),
+    ...inherited(repository.workTree, settings.env),
     LC_ALL: 'C',
     GIT_DIR: repository.gitDir,
     GIT_CONFIG_NOSYSTEM: '1',
@@ -194,18 +198,18 @@ function hardenedEnv(repository: Repository, settings: GitSettings): Record<stri
 }
 
 /** What git and a filter like git-lfs need from us: no GIT_*, and no program folder inside the repository. */
-function inherited(workTree: string): Record<string, string> {
-  const env: Record<string, string> = { PATH: trustedPath(process.env['PATH'], workTree) };
+function inherited(workTree: string, given: Environment): Record<string, string> {
+  const env: Record<string, string> = { PATH: trustedPath(given['PATH'], workTree) };
   for (const name of ['HOME', 'XDG_CONFIG_HOME', 'TMPDIR', 'USER', 'LOGNAME', 'TZ']) {
-    const value = process.env[name];
+    const value = given[name];
     if (value !== undefined) env[name] = value;
   }
   return env;
 }
 
 /** The absolute path of git, looked for outside the repository only. */
-function gitProgram(workTree: string): string {
-  for (const folder of trustedPath(process.env['PATH'], workTree).split(path.delimiter)) {
+function gitProgram(workTree: string, given: Environment): string {
+  for (const folder of trustedPath(given['PATH'], workTree).split(path.delimiter)) {
     const file = path.join(folder, 'git');
     if (existsSync(file) && isExecutable(file) && !inside(workTree, realpathSync(file))) return file;
   }

@@ -46,11 +46,17 @@ export async function buildTree(
   return line((await git([...plain, 'write-tree'], { env })).stdout);
 }
 
-/** Brings the user's index from one tree to another at the paths where they differ. */
-export async function stageTouched(git: GitCall, from: string, to: string): Promise<void> {
-  const changes = await treeChanges(git, from, to);
-  if (changes.length === 0) return;
-  await git(['update-index', '-z', '--index-info'], { stdin: indexInfo(changes, from) });
+/** Brings the user's index from one tree to another at the paths where they differ, and has it look at rewritten files anew. */
+export async function stageTouched(
+  git: GitCall,
+  [from, to]: readonly [from: string, to: string],
+  rewritten: readonly TreeChange[],
+): Promise<void> {
+  const changes = from === to ? [] : await treeChanges(git, from, to);
+  const differing = new Set(changes.map((change) => change.path));
+  const all = [...changes, ...rewritten.filter(({ path }) => !differing.has(path))];
+  if (all.length === 0) return;
+  await git(['update-index', '-z', '--index-info'], { stdin: indexInfo(all, from) });
   // Takes note of the files' times; exit 1 only says that other files differ from the index.
   await git(['update-index', '-q', '--refresh'], { answers: [1] });
 }

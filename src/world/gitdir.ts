@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Entry, Head, Inventory, Repository } from '../model.js';
+import type { Entry, Head, Inventory, RefMap, Repository } from '../model.js';
 import { blobHash, changes, emptyFolders, entryAt, markRacy, walk } from './inventory.js';
 import { absolute, parentOf } from './paths.js';
 import { readPacked, readSmall } from './refs.js';
@@ -122,9 +122,15 @@ function within(inventory: Inventory, part: Part): Inventory {
   );
 }
 
-/** Other branches and tags: compared by value, never put back. */
+/** Other branches and tags: compared by value, never put back. A replacing ref is no branch: it changes what every object means. */
 function isRef(name: string): boolean {
-  return name === 'packed-refs' || name === 'refs' || name.startsWith('refs/');
+  return name === 'packed-refs' || name === 'refs' || (name.startsWith('refs/') && !/^refs\/replace(\/|$)/.test(name));
+}
+
+/** A work tree that was added meanwhile may be somebody else's: it is told of, and left whole. */
+function isNewWorkTree(name: string, before: Inventory): boolean {
+  const [top, tree] = name.split('/');
+  return top === 'worktrees' && tree !== undefined && !before.has(`worktrees/${tree}`);
 }
 
 /** Copies into the vault all metadata that would be put back by bytes. */
@@ -159,7 +165,7 @@ export async function restoreMetadata(
   repo: Repository,
   before: Inventory,
   vault: Vault,
-  head: Head,
+  { head, refs }: { readonly head: Head; readonly refs: RefMap },
 ): Promise<{ changed: string[] }> {
   const now = await walkMetadata(repo);
   const changed: string[] = [];
@@ -167,10 +173,26 @@ export async function restoreMetadata(
     const paths = await restorePart({ part, dir, repo, vault }, within(before, part), within(now, part));
     changed.push(...paths.filter((name) => !EXEMPT.test(name)));
   }
+  changed.push(...(await dropPackedReplacements(repo, refs)));
   // Without this folder git no longer takes the place for a repository.
   makeFolder(repo.commonDir, 'refs');
   if (head.ref !== undefined) await restoreBranch(repo, before, head.ref, head.commit);
   return { changed: [...new Set(changed)].sort() };
+}
+
+/** A replacing ref can also hide among the packed ones; those that are new there go. */
+async function dropPackedReplacements(repo: Repository, refs: RefMap): Promise<string[]> {
+  const dir = repo.commonDir;
+  const planted = [...readPacked(dir)]
+    .filter(([ref, oid]) => ref.startsWith('refs/replace/') && refs.get(ref) !== oid)
+    .map(([ref]) => ref);
+  if (planted.length === 0) return [];
+  const lines = readFileSync(`${dir}/packed-refs`, 'latin1').split('\n');
+  const kept = lines.filter((line) => !planted.some((ref) => line.endsWith(` ${ref}`)));
+  const mode = lstatOf(dir, 'packed-refs')?.mode ?? 0o644;
+  const wanted = { mode: mode & 0o7777, mtimeMs: Date.now() };
+  await replaceFile(dir, 'packed-refs', wanted, Buffer.from(kept.join('\n'), 'latin1'));
+  return planted;
 }
 
 interface Place {
@@ -190,11 +212,12 @@ async function restorePart({ part, dir, repo, vault }: Place, before: Inventory,
   const paths = differing.map((change) => change.path).filter((name) => !isRef(name));
   const folders = emptyFolders(before, now);
   const empty = [...folders.created, ...folders.removed].filter((name) => !isRef(name));
+  const restorable = [...paths, ...empty].filter((name) => !isNewWorkTree(name, before));
   // A cache that is too large to be kept is not wanted back.
   const wanted = new Map(
     [...before].filter(([name, entry]) => entry.kind !== 'file' || vault.has(part, name) || !CACHE.test(name)),
   );
-  const problems = await restoreTree(dir, wanted, now, [...paths, ...empty], (name) => vault.bytes(part, name));
+  const problems = await restoreTree(dir, wanted, now, restorable, (name) => vault.bytes(part, name));
   if (problems.length > 0) throw new Error(`git's metadata in ${dir} could not be put back: ${problems.join('; ')}`);
   return paths;
 }

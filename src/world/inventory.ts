@@ -26,11 +26,14 @@ export interface WalkOptions {
   readonly prune: (path: string) => boolean;
 }
 
-/** Records everything under root as lstat sees it; a top-level `.git` is recorded but not entered, links are never followed. */
+/** Records root, as `.`, and everything under it as lstat sees it; a top-level `.git` is recorded but not entered, links are never followed. */
 export async function walk(root: string, options: WalkOptions): Promise<Inventory> {
   const found = new Map<string, Entry>();
   const names = list(root, '');
-  if (names === undefined) throw new Error(`the folder ${root} cannot be listed`);
+  const own = look(root, '.');
+  if (names === undefined || own === undefined || own === 'unreachable')
+    throw new Error(`the folder ${root} cannot be listed`);
+  found.set('.', own);
   const pending: [folder: string, names: string[]][] = [['', names]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [folder, inside] = next;

@@ -145,20 +145,36 @@ function setFolderMode(root: string, path: string, mode: number): void {
   if (stats?.isDirectory() && (stats.mode & 0o7777) !== mode) chmodSync(absolute(root, path), mode);
 }
 
-/** Copies regular files, never through a link, to the same paths below another folder. */
-export async function freeze(root: string, paths: readonly string[], destRoot: string): Promise<void> {
+const UNREADABLE = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'ENAMETOOLONG'];
+
+/** Copies regular files, never through a link, to the same paths below another folder; names those it could not copy. */
+export async function freeze(root: string, paths: readonly string[], destRoot: string): Promise<Map<string, string>> {
+  const refused = new Map<string, string>();
   for (const path of paths) {
-    if (!reachable(root, path)) throw new Error(`${path} no longer lies in a real folder`);
-    mkdirSync(absolute(destRoot, parentOf(path)), { recursive: true, mode: 0o700 });
-    const fd = openSync(absolute(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      if (!fstatSync(fd).isFile()) throw new Error(`${path} is not a regular file`);
-      await copyOpenFile(fd, absolute(destRoot, path));
-    } finally {
-      closeSync(fd);
+      await freezeOne(root, path, destRoot);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (!(error instanceof NotAFile) && !UNREADABLE.includes(code ?? '')) throw error;
+      refused.set(path, code ?? (error as Error).message);
     }
-    chmodSync(absolute(destRoot, path), 0o600);
   }
+  return refused;
+}
+
+class NotAFile extends Error {}
+
+async function freezeOne(root: string, path: string, destRoot: string): Promise<void> {
+  if (!reachable(root, path)) throw new NotAFile('it no longer lies in a real folder');
+  mkdirSync(absolute(destRoot, parentOf(path)), { recursive: true, mode: 0o700 });
+  const fd = openSync(absolute(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile()) throw new NotAFile('it is no longer a regular file');
+    await copyOpenFile(fd, absolute(destRoot, path));
+  } finally {
+    closeSync(fd);
+  }
+  chmodSync(absolute(destRoot, path), 0o600);
 }
 
 async function copyOpenFile(fd: number, dest: string | Buffer): Promise<void> {

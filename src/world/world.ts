@@ -75,7 +75,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     signal: outer,
     packageRoot: packageRoot(),
     files,
-    git,
+    git: {
+      ...git,
+      openRepository: (cwd) => git.openRepository(cwd, options.env),
+      readSettings: (cwd) => git.readSettings(cwd, options.env),
+    },
     gitdir,
     inventory,
     lock,

@@ -97,7 +97,7 @@ describe('status --preflight', () => {
     await writeFile(path.join(repo, 'relais.config.json'), '{ "version": ');
     expect(await said()).toContain('not JSON at 1:14');
     await writeFile(path.join(repo, 'relais.config.json'), Buffer.of(0xff, 0xfe));
-    expect(await said()).toContain('relais.config.json: ');
+    expect(await said()).toContain("relais.config.json can't be read: ");
     await writeFile(path.join(repo, 'relais.config.json'), '{"worksapce_dir": "relais"}');
     expect(await said()).toContain('did you mean "workspace_dir"?');
   });

@@ -112,12 +112,21 @@ function expectedCode({ judged, before, after, play }: Played): string {
 }
 
 type Refs = ReturnType<typeof oracle.refsOf>;
+type Tree = ReturnType<typeof oracle.lastingMetadata>;
 
 /** Git's own files and answers are as they were; other refs are left where the Hands put them. */
 async function gitIsBack(played: Played): Promise<void> {
   const { slot, start, after, end } = played;
-  const metadata = oracle.differences(oracle.lastingMetadata(start.git), oracle.lastingMetadata(end.git));
+  const [atStart, atJudge, atEnd] = [start, after, end].map((one) => oracle.lastingMetadata(one.git)) as [
+    Tree,
+    Tree,
+    Tree,
+  ];
+  // A work tree that was added may be somebody else's: it is told of and left whole.
+  const ofNewTree = ({ path }: { path: string }): boolean => /^worktrees(\/|$)/.test(path);
+  const metadata = oracle.differences(atStart, atEnd).filter((one) => !ofNewTree(one));
   expect(metadata.map((one) => one.path)).toEqual([]);
+  expect(oracle.differences(atJudge, atEnd).filter(ofNewTree)).toEqual([]);
   const [first, then, last] = [start, after, end].map((one) => oracle.refsOf(one.git)) as [Refs, Refs, Refs];
   const moved = oracle.movedRefs(then, last, ['refs/heads/main']).filter((ref) => !oracle.isReplacement(ref));
   const replaced = oracle.movedRefs(first, last).filter(oracle.isReplacement);

@@ -203,6 +203,12 @@ const rogueGit = fc.constantFrom(
   'git merge -q other; git rev-parse HEAD > .git/MERGE_HEAD',
 );
 
+/** A pipe holds up whoever opens it, the script itself too: pipes are made last. */
+function pipesLast(edits: fc.Arbitrary<string[]>): fc.Arbitrary<string[]> {
+  const makesPipe = (edit: string): boolean => edit.includes('mkfifo ');
+  return edits.map((all) => [...all.filter((edit) => !makesPipe(edit)), ...all.filter(makesPipe)]);
+}
+
 const terms = {
   allowNew: fc.boolean(),
   maxFiles: fc.constantFrom(1, 3, 500),
@@ -212,26 +218,30 @@ const terms = {
 /** Anything the Hands can think of, anywhere in the repository. */
 export const anyPlay: fc.Arbitrary<Play> = fc.record({
   ...terms,
-  edits: fc.array(
-    fc.oneof(
-      { weight: 8, arbitrary: fileEdit(anywhere) },
-      { weight: 3, arbitrary: honestGit(anywhere) },
-      { weight: 1, arbitrary: rogueGit },
+  edits: pipesLast(
+    fc.array(
+      fc.oneof(
+        { weight: 8, arbitrary: fileEdit(anywhere) },
+        { weight: 3, arbitrary: honestGit(anywhere) },
+        { weight: 1, arbitrary: rogueGit },
+      ),
+      { minLength: 1, maxLength: 6 },
     ),
-    { minLength: 1, maxLength: 6 },
   ),
 });
 
 /** Git commands of every sort with a few edits between them. */
 export const gitPlay: fc.Arbitrary<Play> = fc.record({
   ...terms,
-  edits: fc.array(
-    fc.oneof(
-      { weight: 2, arbitrary: fileEdit(anywhere) },
-      { weight: 3, arbitrary: honestGit(anywhere) },
-      { weight: 2, arbitrary: rogueGit },
+  edits: pipesLast(
+    fc.array(
+      fc.oneof(
+        { weight: 2, arbitrary: fileEdit(anywhere) },
+        { weight: 3, arbitrary: honestGit(anywhere) },
+        { weight: 2, arbitrary: rogueGit },
+      ),
+      { minLength: 1, maxLength: 6 },
     ),
-    { minLength: 1, maxLength: 6 },
   ),
 });
 
@@ -240,8 +250,10 @@ export const insidePlay: fc.Arbitrary<Play> = fc.record({
   allowNew: fc.constant(true),
   maxFiles: fc.constant(500),
   check: fc.constantFrom('none' as const, 'pass' as const),
-  edits: fc.array(fc.oneof({ weight: 6, arbitrary: fileEdit(inside) }, { weight: 1, arbitrary: honestGit(inside) }), {
-    minLength: 1,
-    maxLength: 6,
-  }),
+  edits: pipesLast(
+    fc.array(fc.oneof({ weight: 6, arbitrary: fileEdit(inside) }, { weight: 1, arbitrary: honestGit(inside) }), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+  ),
 });

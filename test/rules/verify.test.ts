@@ -3,7 +3,15 @@ import { decide } from '../../src/rules/table.js';
 import { VERIFY_ROWS, type VerifyFacts } from '../../src/rules/verify.js';
 import { testRows } from './rows.js';
 
-const QUIET: VerifyFacts = { problems: [], failedFast: [], failedSlow: [], changed: [] };
+const QUIET: VerifyFacts = {
+  problems: [],
+  failedFast: [],
+  failedSlow: [],
+  headMoved: [],
+  task_kind: 'execute',
+  created: [],
+  changed: [],
+};
 
 function facts(change: Partial<VerifyFacts>): VerifyFacts {
   return { ...QUIET, ...change };
@@ -17,9 +25,9 @@ describe('A5', () => {
       problems: [...left.problems, ...right.problems],
       failedFast: [...left.failedFast, ...right.failedFast],
       failedSlow: [...left.failedSlow, ...right.failedSlow],
-      headMoved: [...(left.headMoved ?? []), ...(right.headMoved ?? [])],
-      task_kind: left.task_kind ?? right.task_kind ?? 'execute',
-      created: [...(left.created ?? []), ...(right.created ?? [])],
+      headMoved: [...left.headMoved, ...right.headMoved],
+      task_kind: left.task_kind === 'execute' ? right.task_kind : left.task_kind,
+      created: [...left.created, ...right.created],
       changed: [...left.changed, ...right.changed],
     }),
     exclusive: [['question_changed', 'verify_only_changed']],

@@ -323,7 +323,7 @@ describe('building', () => {
     expect(await git.updateRef('refs/relais/rejected/x', base, undefined, 'keep')).toBe(true);
     expect(await git.updateRef('refs/relais/rejected/x', commit, undefined, 'keep')).toBe(true);
     await expect(git.updateRef('refs/heads/bad..name', commit, undefined, 'x')).rejects.toThrow(GitError);
-    await git.stageTouched(await git.treeOf(base), tree);
+    await git.stageTouched(await git.treeOf(base), tree, []);
     expect(user('status', '--porcelain')).toBe('');
     expect((await git.recentCommits(5)).map((line) => line.replace(/^\w+ \S+ /, ''))).toEqual(['Do it', 'more']);
     expect(await git.version()).toMatch(/^\d+\.\d+/);
@@ -437,7 +437,7 @@ describe('hardening', () => {
     });
     await rm(marker, { force: true });
     await git.updateRef('refs/heads/main', commit, undefined, 'x');
-    await git.stageTouched(base, tree);
+    await git.stageTouched(base, tree, []);
     await git.recentCommits(3);
     expect(await exists(marker)).toBe(false);
   });

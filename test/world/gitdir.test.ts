@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Head, Inventory, Repository } from '../../src/model.js';
+import type { Head, Inventory, RefMap, Repository } from '../../src/model.js';
 import {
   changedRefs,
   keepMetadata,
@@ -58,13 +58,16 @@ function git(...args: string[]): string {
 
 const inGit = (name: string): string => path.join(repo.gitDir, name);
 
+let refs: RefMap;
+
 async function record(): Promise<void> {
   before = await walkMetadata(repo);
   await keepMetadata(repo, before, vault);
+  refs = await readRefs(repo);
 }
 
 async function putBack(): Promise<string[]> {
-  return (await restoreMetadata(repo, before, vault, head)).changed;
+  return (await restoreMetadata(repo, before, vault, { head, refs })).changed;
 }
 
 beforeEach(async () => {
@@ -298,4 +301,17 @@ describe('refs', () => {
     execFileSync('mkfifo', [inGit('HEAD')]);
     expect(await readHead(repo)).toEqual({ raw: '' });
   });
+});
+
+it('drops a replacing ref, loose or packed, and leaves other refs alone', async () => {
+  await record();
+  git('replace', 'HEAD', git('commit-tree', '-m', 'other', 'HEAD^{tree}'));
+  git('tag', 'mine');
+  expect(await putBack()).toEqual([`refs/replace/${git('--no-replace-objects', 'rev-parse', 'HEAD')}`]);
+  expect(git('replace', '-l')).toBe('');
+  git('replace', 'HEAD', git('commit-tree', '-m', 'other', 'HEAD^{tree}'));
+  git('pack-refs', '--all');
+  expect((await putBack()).length).toBe(1);
+  expect(git('replace', '-l')).toBe('');
+  expect(git('tag')).toBe('mine');
 });

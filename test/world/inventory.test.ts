@@ -64,6 +64,7 @@ describe('walk', () => {
     execFileSync('mkfifo', [path.join(root, 'pipe')]);
     const found = await walk(root, everything);
     expect([...found.keys()].sort()).toEqual([
+      '.',
       '.git',
       'pipe',
       'src',
@@ -82,7 +83,7 @@ describe('walk', () => {
     put('node_modules/x/index.js');
     put('tmp/x');
     const found = await walk(root, { skip: (name) => name === 'tmp', prune: (name) => name === 'node_modules' });
-    expect([...found.keys()]).toEqual(['node_modules']);
+    expect([...found.keys()]).toEqual(['.', 'node_modules']);
     expect(found.get('node_modules')?.pruned).toBe(true);
   });
 
@@ -90,7 +91,7 @@ describe('walk', () => {
     mkdirSync(Buffer.from([...Buffer.from(`${root}/`), 0xff]));
     writeFileSync(Buffer.from([...Buffer.from(`${root}/`), 0xff, 0x2f, 0xfe]), 'x');
     const found = await walk(root, everything);
-    expect([...found.keys()].sort()).toEqual(['\udcff', '\udcff/\udcfe']);
+    expect([...found.keys()].sort()).toEqual(['.', '\udcff', '\udcff/\udcfe']);
     expect(await entryAt(root, '\udcff/\udcfe')).toMatchObject({ kind: 'file', size: 1 });
   });
 
