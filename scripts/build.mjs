@@ -3,6 +3,13 @@ import { chmodSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
+const COMMONJS = [
+  "import { createRequire as relaisCreateRequire } from 'node:module';",
+  "import { fileURLToPath as relaisPath } from 'node:url';",
+  'const require = relaisCreateRequire(import.meta.url);',
+  'const __filename = relaisPath(import.meta.url);',
+  "const __dirname = relaisPath(new URL('.', import.meta.url));",
+].join('\n');
 const root = fileURLToPath(new URL('..', import.meta.url));
 const entryPoints = { cli: 'src/cli.ts', 'scripted-agent': 'src/agents/scripted/program.ts' };
 
@@ -16,7 +23,12 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  packages: 'external',
+  // What a tick always needs is bundled, since execa alone is 120 files; what few commands need is loaded from its package.
+  external: ['ajv', 'ajv/*', 'ajv-formats', 'pino', '@clack/prompts'],
+  // Bundled CommonJS packages expect these.
+  banner: { js: COMMONJS },
+  minifySyntax: true,
+  minifyWhitespace: true,
   legalComments: 'none',
   logLevel: 'warning',
 });

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { isRunnerOwned } from '../rules/scope.js';
+import { readJournal } from '../stages/journal.js';
 import type { Place } from '../stages/place.js';
 import { freeBytes, stateDir } from '../world/host.js';
 import { inside } from '../world/programs.js';
@@ -66,7 +67,11 @@ export async function repositoryLines(world: World, place: Place): Promise<Line[
   lines.push(fine('head', `${head.ref?.replace(/^refs\/heads\//, '') ?? 'detached'} at ${head.commit.slice(0, 12)}`));
   const owned = config ? isRunnerOwned(config) : (): boolean => false;
   const operations = await git.operationInProgress();
-  const dirty = (await git.status()).filter(({ path }) => !owned(path));
+  // What interrupted Hands may have planted in git's own files must not run.
+  const { journal } = await readJournal(world, world.privateDir(repository.commonDir));
+  if (journal?.hands_started)
+    return [...lines, line('work tree', 'unknown', 'not asked: a tick was interrupted', 'Run relais recover.')];
+  const dirty = (await git.status()).changes.filter(({ path }) => !owned(path));
   if (operations.length > 0)
     lines.push(
       line(

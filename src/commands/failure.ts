@@ -1,5 +1,5 @@
 import { EXIT_CODE } from '../outcome.js';
-import { GitError } from '../world/gitCall.js';
+import { NoGitError } from '../world/gitProgram.js';
 import { refuse, type Problem } from './output.js';
 
 const BUG =
@@ -26,8 +26,8 @@ export function fail(error: unknown, json: boolean): number {
 
 function environmentProblem(error: unknown): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof GitError && error.argv.length === 0)
-    return { why: error.stderr, remedy: 'Install git 2.31 or newer and put it on PATH, outside the repository.' };
+  if (error instanceof NoGitError)
+    return { why: error.message, remedy: 'Install git 2.31 or newer and put it on PATH, outside the repository.' };
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === 'uv_cwd')
     return { why: 'the current folder no longer exists', remedy: 'Go to another folder and try again.' };

@@ -7,16 +7,16 @@ const RULE_FILE = /(^|\/)\.git(ignore|attributes)$/;
 
 /** Folders of installed packages without a tracked file in them are noted, not entered. */
 export function pruner(index: ReadonlyMap<string, unknown>): (path: string) => boolean {
-  let withTracked: Set<string> | undefined;
-  return (path) => {
-    if (!/(^|\/)node_modules$/.test(path)) return false;
-    withTracked ??= trackedFolders(index);
-    return !withTracked.has(path);
-  };
+  return (path) =>
+    path.endsWith('node_modules') && /(^|\/)node_modules$/.test(path) && !trackedFolders(index).has(path);
 }
 
+const foldersOf = new WeakMap<ReadonlyMap<string, unknown>, ReadonlySet<string>>();
+
 /** Every folder that holds a tracked path at any depth. */
-export function trackedFolders(index: ReadonlyMap<string, unknown>): Set<string> {
+export function trackedFolders(index: ReadonlyMap<string, unknown>): ReadonlySet<string> {
+  const known = foldersOf.get(index);
+  if (known !== undefined) return known;
   const folders = new Set<string>();
   for (const path of index.keys()) {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
@@ -25,6 +25,7 @@ export function trackedFolders(index: ReadonlyMap<string, unknown>): Set<string>
       folders.add(folder);
     }
   }
+  foldersOf.set(index, folders);
   return folders;
 }
 
@@ -40,10 +41,10 @@ export async function walkTree(run: Run, index: ReadonlyMap<string, unknown>): P
 /** Records how everything stands, and keeps private copies of what git could not give back. */
 export async function takeBaseline(run: Run): Promise<Baseline> {
   const { git, repository, world } = run;
-  const head = await git.head();
-  if (head === undefined) throw new Error('HEAD can no longer be read');
-  const [tree, index, metadata, refs] = [
-    await git.treeOf(head.commit),
+  const found = await git.head();
+  if (found === undefined) throw new Error('HEAD can no longer be read');
+  const { tree, ...head } = found;
+  const [index, metadata, refs] = [
     await git.indexEntries(),
     await world.gitdir.walkMetadata(repository),
     await world.gitdir.readRefs(repository),

@@ -20,7 +20,7 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
   const inventory = await walkTree(run, baseline.index);
   const all = await differences(run, baseline, inventory);
   const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
-  const { tree, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
+  const { tree, held, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
   const lines = await countLines(run, baseline, judged, tree);
   const headMovedTo = movedTo(baseline, headAfter, refsAfter);
   const unheld = new Map(notInTree.map(({ path, why }) => [path, why]));
@@ -34,6 +34,7 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
     refsMoved: gitdir.changedRefs(baseline.refs, await gitdir.readRefs(repository), baseline.head.ref),
     ...(headMovedTo !== undefined && { headMovedTo }),
     tree,
+    held,
     notInTree,
   };
 }

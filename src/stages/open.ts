@@ -28,7 +28,7 @@ export async function openRun(
     config,
     configText: place.configText,
     prompts: await gatherPrompts(world, place, read),
-    git: world.git.createGit(repository, await world.git.readSettings(repository.workTree)),
+    git: await place.git(),
     vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
     privateDir,
     scratch,

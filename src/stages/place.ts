@@ -2,6 +2,7 @@ import type { Config } from '../generated/types.js';
 import type { Repository } from '../model.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import { readConfig } from '../rules/config.js';
+import type { Git } from '../world/git.js';
 import type { World } from '../world/world.js';
 import { readNamed, type Named } from './named.js';
 
@@ -12,6 +13,8 @@ const MAX_CONFIG = 1024 * 1024;
 export interface Place {
   readonly root: string;
   readonly repository?: Repository;
+  /** Git for the repository, with the settings that stood at the first question. */
+  readonly git?: () => Promise<Git>;
   readonly config?: Config;
   readonly configText: string;
   /** What the config names; there if the config is. */
@@ -20,11 +23,15 @@ export interface Place {
 }
 
 /** A place with a repository and a valid config. */
-export type Ready = Place & { readonly repository: Repository; readonly config: Config; readonly named: Named };
+export type Ready = Place & { readonly repository: Repository; readonly config: Config } & Required<
+    Pick<Place, 'git' | 'named'>
+  >;
 
 /** Whether everything is there that a tick, an answer or a recovery needs. */
 export function isReady(place: Place): place is Ready {
-  return place.repository !== undefined && place.config !== undefined && place.named !== undefined;
+  return (
+    place.repository !== undefined && place.config !== undefined && place.named !== undefined && place.git !== undefined
+  );
 }
 
 /** Finds the repository from any subfolder and reads its one config file. */
@@ -32,7 +39,8 @@ export async function locate(world: World): Promise<Place> {
   const opened = await world.git.openRepository(world.cwd);
   const root = opened.found === 'yes' ? opened.repository.workTree : world.cwd;
   const git: PreflightFacts['git'] = opened.found === 'yes' ? { ok: true } : { ok: false, why: opened.why };
-  const repository = opened.found === 'yes' ? { repository: opened.repository } : {};
+  const repository =
+    opened.found === 'yes' ? { repository: opened.repository, git: gitOf(world, opened.repository) } : {};
   const file = world.join(root, CONFIG_FILE);
   const read = await world.files.readText(file, MAX_CONFIG);
   if (read.found !== 'text') {
@@ -58,6 +66,13 @@ export async function locate(world: World): Promise<Place> {
   const config: PreflightFacts['config'] =
     problems.length === 0 ? { state: 'ok' } : { state: 'invalid', why: problems };
   return { root, ...repository, config: checked.value, configText: read.text, named, facts: { config, git } };
+}
+
+function gitOf(world: World, repository: Repository): () => Promise<Git> {
+  let made: Promise<Git> | undefined;
+  const make = async (): Promise<Git> =>
+    world.git.createGit(repository, await world.git.readSettings(repository.workTree));
+  return () => (made ??= make());
 }
 
 /** The workspace folder with state and history: in the main work tree, whatever work tree a tick runs in. */

@@ -7,7 +7,6 @@ import { isRunnerOwned } from '../rules/scope.js';
 import { decide } from '../rules/table.js';
 import { visible } from '../rules/text.js';
 import { checkBlocked, checkReport, checkState, checkTask, parseJson, type Checked } from '../schemas.js';
-import type { Git } from '../world/git.js';
 import type { World } from '../world/world.js';
 import { readJournal } from './journal.js';
 import type { Place } from './place.js';
@@ -39,17 +38,12 @@ export async function gatherPreflight(
     budget: [],
     now: world.clock.now().toISOString(),
   };
-  if (config === undefined || repository === undefined || !place.facts.git.ok) return neutral;
-  const git = world.git.createGit(repository, await world.git.readSettings(repository.workTree));
-  if ((await git.head()) === undefined)
-    return { ...neutral, git: { ok: false, why: 'HEAD cannot be read: the repository has no commit yet' } };
+  if (config === undefined || repository === undefined || place.git === undefined) return neutral;
   const workspace = await readWorkspace(world, repository, config);
   const { journal, damaged } = await readJournal(world, world.privateDir(repository.commonDir));
   const { state } = workspace;
-  return {
+  const known: PreflightFacts = {
     ...neutral,
-    ...(journal?.hands_started && { journal: { run_id: journal.run_id, phase: journal.phase } }),
-    dirty: await dirtyPaths(git, config),
     historyBytes: await world.files.folderSize(world.join(repository.mainTree, config.history.dir)),
     historyCapBytes: config.history.max_mb * 1024 * 1024,
     invalidFiles: [...(damaged === undefined ? [] : [damaged]), ...workspace.invalid],
@@ -57,20 +51,19 @@ export async function gatherPreflight(
     ...(state.not_before !== undefined && { notBefore: state.not_before }),
     ...(state.pending_question !== undefined && { pendingQuestion: state.pending_question.prompt }),
   };
+  // The interrupted Hands may have planted anything in git's own files: nothing is asked until they are back.
+  if (journal?.hands_started) return { ...known, journal: { run_id: journal.run_id, phase: journal.phase } };
+  const { commit, changes } = await (await place.git()).status();
+  if (commit === undefined) return { ...known, git: { ok: false, why: 'the repository has no commit yet' } };
+  const owned = isRunnerOwned(config);
+  const changed = changes.filter(({ path }) => !owned(path)).map(({ path, xy }) => `${xy} ${visible(path)}`);
+  const operations = await (await place.git()).operationInProgress();
+  return { ...known, dirty: [...operations.map((name) => `${name} is in progress`), ...changed] };
 }
 
 /** The A1 verdict. */
 export function decidePreflight(facts: PreflightFacts): Outcome | undefined {
   return decide(PREFLIGHT_ROWS, facts)?.outcome;
-}
-
-async function dirtyPaths(git: Git, config: Config): Promise<string[]> {
-  const owned = isRunnerOwned(config);
-  const operations = (await git.operationInProgress()).map((name) => `${name} is in progress`);
-  const changed = (await git.status())
-    .filter(({ path }) => !owned(path))
-    .map(({ path, xy }) => `${xy} ${visible(path)}`);
-  return [...operations, ...changed];
 }
 
 /** Reads and validates the runner's own JSON files. */

@@ -96,7 +96,8 @@ async function tipOf(world: World, repository: Repository, journal: Journal): Pr
 
 async function finishCommit(world: World, place: Ready, journal: Journal): ReturnType<Way['act']> {
   const git = world.git.createGit(place.repository, await world.git.readSettings(place.repository.workTree));
-  await git.stageTouched(journal.tree, await git.treeOf(journal.commit ?? journal.head.commit), []);
+  const committed = await git.treeOf(journal.commit ?? journal.head.commit);
+  await git.stage(await git.treeChanges(journal.tree, committed));
   return {};
 }
 

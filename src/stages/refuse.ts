@@ -2,7 +2,7 @@ import type { Outcome } from '../outcome.js';
 import { countersOf } from '../rules/budget.js';
 import { buildReport } from '../rules/report.js';
 import type { World } from '../world/world.js';
-import { workspaceOf, type Place } from './place.js';
+import { isReady, workspaceOf, type Place } from './place.js';
 import { readWorkspace } from './preflight.js';
 import { blockedNote, pathsOf, timing, writeLog, writeReports, type Begun, type Ended } from './writing.js';
 
@@ -26,9 +26,9 @@ export async function refuse(world: World, place: Place, begun: Begun, blocked: 
 
 /** Without a config or a HEAD no report would be valid. */
 async function reported(world: World, place: Place, begun: Begun, ended: Ended): Promise<Ended> {
+  if (!isReady(place)) return ended;
   const { repository, config } = place;
-  if (repository === undefined || config === undefined) return ended;
-  const head = await world.git.createGit(repository, await world.git.readSettings(repository.workTree)).head();
+  const head = await (await place.git()).head();
   if (head === undefined) return ended;
   const { state } = await readWorkspace(world, repository, config);
   const report = buildReport({

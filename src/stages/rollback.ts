@@ -1,9 +1,11 @@
+import type { Readable } from 'node:stream';
 import type { Change, Entry } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import { effectiveScope } from '../rules/scope.js';
 import { walkTree } from './baseline.js';
 import { differences, measure, sortOut } from './measure.js';
 import type { Baseline, Measured, Run } from './run.js';
+import { HUGE_BYTES } from './tree.js';
 
 const ROUNDS = 3;
 
@@ -22,23 +24,17 @@ export async function rollBack(
     (await remaining(run, baseline, current, forbidden)).filter(({ path }) => !spared.has(path));
   const measured = await measureForRollback(run, baseline, forbidden);
   await saveRejected(run, baseline, measured, verdict);
+  let current = measured.inventory;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const current = await walkTree(run, baseline.index);
     const left = await open(current);
-    if (left.length === 0) {
-      await restoreEmptyFolders(run, baseline, current);
-      return [];
-    }
-    await run.world.restore.restoreTree(
-      run.repository.workTree,
-      baseline.inventory,
-      current,
-      left.map((change) => change.path),
-      (path, entry) => content(run, baseline, path, entry),
-    );
+    await putBack(run, baseline, current, left);
+    // Whatever was put back, a walk of its own has to prove it.
+    current = await walkTree(run, baseline.index);
+    if ((await open(current)).length > 0) continue;
+    await restoreEmptyFolders(run, baseline, current);
+    return [];
   }
-  const left = await open(await walkTree(run, baseline.index));
-  return left.map(
+  return (await open(current)).map(
     (change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`,
   );
 }
@@ -69,17 +65,27 @@ async function remaining(
   return (await sortOut(run, baseline, all, forbidden)).judged;
 }
 
-async function content(
+async function putBack(
   run: Run,
   baseline: Baseline,
-  path: string,
-  entry: Entry,
-): Promise<import('node:stream').Readable | Buffer> {
-  if (run.vault.has('tree', path)) return run.vault.bytes('tree', path);
-  const indexed = baseline.index.get(path);
-  if (indexed === undefined || baseline.unfaithful.has(path))
-    throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
-  return run.git.blobTo(indexed.oid);
+  current: ReadonlyMap<string, Entry>,
+  changes: readonly Change[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const blobs = run.git.openBlobs();
+  const content = async (path: string, entry: Entry): Promise<Readable | Buffer> => {
+    if (run.vault.has('tree', path)) return run.vault.bytes('tree', path);
+    const indexed = baseline.index.get(path);
+    if (indexed === undefined || baseline.unfaithful.has(path))
+      throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
+    return entry.size > HUGE_BYTES ? run.git.blobTo(indexed.oid) : blobs.read(indexed.oid);
+  };
+  try {
+    const paths = changes.map((change) => change.path);
+    await run.world.restore.restoreTree(run.repository.workTree, baseline.inventory, current, paths, content);
+  } finally {
+    await blobs.close();
+  }
 }
 
 async function restoreEmptyFolders(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>): Promise<void> {

@@ -3,6 +3,7 @@ import type { BuilderResult, Config, State, Task } from '../generated/types.js';
 import type { Change, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
 import type { TouchedPath } from '../rules/judge.js';
 import type { Git } from '../world/git.js';
+import type { TreeChange } from '../world/gitWrite.js';
 import type { Vault } from '../world/vault.js';
 import type { World } from '../world/world.js';
 
@@ -33,6 +34,8 @@ export interface Measured {
   readonly headMovedTo?: string;
   /** Base with the touched paths replaced, and what a tree can't hold. */
   readonly tree: string;
+  /** Where the tree differs from base. */
+  readonly held: readonly TreeChange[];
   readonly notInTree: readonly { path: string; why: string }[];
 }
 

@@ -4,6 +4,7 @@ import { blastLine, blastRadius } from '../rules/judge.js';
 import { commitMessage } from '../rules/commitMessage.js';
 import { writePhase } from './journal.js';
 import { rollBack } from './rollback.js';
+import type { TreeChange } from '../world/gitWrite.js';
 import type { Baseline, Measured, Run } from './run.js';
 
 /** Makes the verdict true: the judged tree is committed, or everything is put back as it was. */
@@ -43,13 +44,14 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
   await keepMovedHead(run, measured);
   if (measured.tree === baseline.tree) {
     if (task.task_kind === 'execute') run.record.warnings.push('the builder changed nothing');
-    await run.git.stageTouched(baseline.tree, measured.tree, sameBlobs(baseline, measured));
+    await run.git.stage(indexEntries(baseline, measured));
     return success;
   }
   if (!run.config.runner.commit_on_success) {
     run.world.say('SETTLE', 'the change stays in the work tree (runner.commit_on_success is false)');
     return success;
   }
+  run.world.say('SETTLE', 'committing what was judged');
   const message = commitMessage({
     task,
     runId: run.id,
@@ -72,17 +74,23 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
     );
   }
   run.record.commit = commit;
-  await run.git.stageTouched(baseline.tree, measured.tree, sameBlobs(baseline, measured));
+  await run.git.stage(indexEntries(baseline, measured));
   run.world.say('SETTLE', `committed ${commit.slice(0, 10)}`);
   return success;
 }
 
-/** Files that were written but mean the same to git, by other line ends say: the index has to learn their new size. */
-function sameBlobs(baseline: Baseline, measured: Measured): { path: string; mode: string; oid: string }[] {
-  return measured.changes.flatMap(({ path, after }) => {
+/**
+ * What the index has to learn: the committed entries, and the files that were written anew but mean
+ * the same to git, by other line ends say, because it knows them by their old size.
+ */
+function indexEntries(baseline: Baseline, measured: Measured): TreeChange[] {
+  const held = new Set(measured.held.map(({ path }) => path));
+  const rewritten = measured.changes.flatMap(({ path, after }) => {
     const entry = baseline.index.get(path);
-    return entry === undefined || entry.flagged || after?.kind !== 'file' ? [] : [{ path, ...entry }];
+    if (entry === undefined || entry.flagged || held.has(path) || after?.kind !== 'file') return [];
+    return [{ path, mode: entry.mode, oid: entry.oid }];
   });
+  return [...measured.held, ...rewritten];
 }
 
 /** Commits the Hands made themselves are folded into the one commit; their own stay reachable. */

@@ -1,7 +1,7 @@
 import type { Change } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import { isGitPath, isRunnerOwned } from '../rules/scope.js';
-import type { Baseline, Run } from './run.js';
+import type { Baseline, Measured, Run } from './run.js';
 
 /** Larger files never enter a tree: at 80 bytes a line they are beyond any diff limit. */
 export const HUGE_BYTES = 16 * 1024 * 1024;
@@ -11,7 +11,7 @@ export function frozenRoot(run: Run): string {
   return run.world.join(run.scratch, 'frozen');
 }
 
-type Held = { path: string; mode: string; oid: string | null };
+type Held = Measured['held'][number];
 
 /** The base tree with the touched paths replaced, from frozen bytes, converted by the attributes that stood before. */
 export async function buildMeasuredTree(
@@ -19,7 +19,7 @@ export async function buildMeasuredTree(
   baseline: Baseline,
   changes: readonly Change[],
   forbiddenGlobs: readonly string[],
-): Promise<{ tree: string; notInTree: { path: string; why: string }[] }> {
+): Promise<Pick<Measured, 'tree' | 'held' | 'notInTree'>> {
   const owned = isRunnerOwned(run.config);
   const forbidden = matcher(forbiddenGlobs, { twins: true });
   const notInTree: { path: string; why: string }[] = [];
@@ -49,7 +49,7 @@ export async function buildMeasuredTree(
     held.length === 0
       ? baseline.tree
       : await run.git.buildTree(baseline.head.commit, held, run.world.join(run.scratch, 'index'));
-  return { tree, notInTree };
+  return { tree, held, notInTree };
 }
 
 async function freezeTouched(run: Run, changes: readonly Change[]): Promise<Map<string, string>> {

@@ -4,8 +4,10 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Head, IndexEntry, Repository } from '../model.js';
 import { exists } from './files.js';
-import { GitError, hardenedGit, plainGit, type Environment, type GitCall, type GitSettings } from './gitCall.js';
+import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from './gitCall.js';
+import type { Environment } from './gitProgram.js';
 import { numstat } from './gitLines.js';
+import { openBlobs, type BlobReader } from './gitBlobs.js';
 import * as read from './gitRead.js';
 import * as write from './gitWrite.js';
 import { absolute, decodePath, splitZ } from './paths.js';
@@ -20,9 +22,9 @@ export type Found =
 
 /** One repository's questions and verbs, each a single hardened git call or few. */
 export interface Git {
-  status(): Promise<{ path: string; xy: string }[]>;
+  status(): Promise<read.Status>;
   operationInProgress(): Promise<string[]>;
-  head(): Promise<Head | undefined>;
+  head(): Promise<(Head & { readonly tree: string }) | undefined>;
   treeOf(commit: string): Promise<string>;
   refExists(ref: string): Promise<boolean>;
   indexEntries(): Promise<Map<string, IndexEntry>>;
@@ -42,9 +44,11 @@ export interface Git {
   /** With `old` undefined the ref is set wherever it stood; otherwise false when it stands elsewhere. */
   updateRef(ref: string, to: string, old: string | undefined, reason: string): Promise<boolean>;
   blobTo(oid: string): Promise<Readable>;
-  blobs(oids: readonly string[]): AsyncGenerator<{ oid: string; bytes: Buffer }>;
-  /** Brings the user's index from one tree to the other where they differ, and has it look at the rewritten files anew. */
-  stageTouched(from: string, to: string, rewritten: readonly write.TreeChange[]): Promise<void>;
+  /** One process for many blobs; to be closed. */
+  openBlobs(): BlobReader;
+  treeChanges(from: string, to: string): Promise<write.TreeChange[]>;
+  /** Puts these entries into the user's index and has it take note of the files as they are now. */
+  stage(entries: readonly write.TreeChange[]): Promise<void>;
   applyPatch(patch: string, options: { check: boolean }): Promise<{ ok: boolean; stderr: string }>;
   recentCommits(count: number): Promise<string[]>;
   version(): Promise<string>;
@@ -119,8 +123,9 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     commitTree: (commit) => write.commitTree(git, commit),
     updateRef: (ref, to, old, reason) => write.updateRef(git, ref, { to, from: old }, reason),
     blobTo: async (oid) => read.blobTo(git, oid),
-    blobs: (oids) => read.blobs(git, oids),
-    stageTouched: (from, to, rewritten) => write.stageTouched(git, [from, to], rewritten),
+    openBlobs: () => openBlobs(git),
+    treeChanges: (from, to) => read.treeChanges(git, from, to),
+    stage: (entries) => write.stage(git, entries, repository.objectFormat),
     applyPatch: (patch, options) => write.applyPatch(git, patch, options),
     recentCommits: async (count) => {
       const log = await (

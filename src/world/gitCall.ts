@@ -1,11 +1,10 @@
-import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
-import path from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { execa } from 'execa';
 import type { Repository } from '../model.js';
 import { pathBytes } from './paths.js';
-import { inside, trustedPath } from './programs.js';
+import { enclosing, gitProgram, type Environment } from './gitProgram.js';
+import { trustedPath } from './programs.js';
 
 /** A git command that failed: never to be taken for "nothing found". */
 export class GitError extends Error {
@@ -21,8 +20,6 @@ export class GitError extends Error {
     this.stderr = stderr;
   }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the user's own configuration said before anybody else could write to it. */
 export interface GitSettings {
@@ -58,6 +55,8 @@ export interface GitCall {
   (args: readonly string[], options?: CallOptions): Promise<Answer>;
   /** The same with stdout as a stream, which fails when git does; destroying it ends git. */
   stream(args: readonly string[], stdin?: string): Readable;
+  /** A process to ask again and again; it ends when its stdin does. */
+  talk(args: readonly string[]): { readonly stdin: Writable; readonly stdout: Readable; readonly ended: Promise<void> };
 }
 
 const MAX_BUFFER = 1024 * 1024 * 1024;
@@ -98,11 +97,14 @@ export function hardenedGit(repository: Repository, settings: GitSettings): GitC
   };
   const stream = (args: readonly string[], stdin?: string): Readable =>
     streamGit(program, args, { cwd: repository.workTree, env: { ...env, GIT_WORK_TREE: repository.workTree } }, stdin);
+  const talk = (args: readonly string[]): ReturnType<GitCall['talk']> =>
+    talkGit(program, args, { cwd: repository.workTree, env: { ...env, GIT_WORK_TREE: repository.workTree } });
   return Object.assign(call, {
     program,
     env: { ...env, GIT_WORK_TREE: repository.workTree },
     workTree: repository.workTree,
     stream,
+    talk,
   });
 }
 
@@ -172,6 +174,23 @@ function streamGit(
   return out;
 }
 
+function talkGit(
+  program: string,
+  args: readonly string[],
+  options: { cwd: string; env: Readonly<Record<string, string>> },
+): ReturnType<GitCall['talk']> {
+  const child = execa(program, [...args], {
+    ...options,
+    extendEnv: false,
+    reject: false,
+    encoding: 'buffer',
+    buffer: false,
+    stdin: 'pipe',
+    stderr: 'ignore',
+  });
+  return { stdin: child.stdin, stdout: child.stdout, ended: child.then(() => undefined) };
+}
+
 function hardenedEnv(repository: Repository, settings: GitSettings): Record<string, string> {
   const config = [...settings.config, ...OVERRIDES];
   const env: Record<string, string> = {
@@ -205,31 +224,4 @@ function inherited(workTree: string, given: Environment): Record<string, string>
     if (value !== undefined) env[name] = value;
   }
   return env;
-}
-
-/** The absolute path of git, looked for outside the repository only. */
-function gitProgram(workTree: string, given: Environment): string {
-  for (const folder of trustedPath(given['PATH'], workTree).split(path.delimiter)) {
-    const file = path.join(folder, 'git');
-    if (existsSync(file) && isExecutable(file) && !inside(workTree, realpathSync(file))) return file;
-  }
-  throw new GitError([], -1, 'git was not found on PATH; install it');
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch (error) {
-    if (['EACCES', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
-}
-
-/** The nearest folder upwards that looks like a work tree, or the folder itself. */
-function enclosing(cwd: string): string {
-  for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, '.git'))) return folder;
-    if (folder === path.dirname(folder)) return path.resolve(cwd);
-  }
 }

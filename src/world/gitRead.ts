@@ -15,17 +15,28 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   sequencer: 'a sequence of picks or reverts',
 };
 
-/** Changed and untracked paths, every file named, renames as two changes. */
-export async function status(git: GitCall): Promise<{ path: string; xy: string }[]> {
+/** HEAD's commit, if there is one, and changed and untracked paths: every file named, renames as two changes. */
+export async function status(git: GitCall): Promise<Status> {
   // -uall names every file in a new folder; dirty: git must not start itself inside a submodule.
-  const args = ['status', '--porcelain=v2', '-z', '-uall', '--no-renames', '--ignore-submodules=dirty'];
-  return splitZ((await git(args)).stdout).map((record) => {
-    if (record.startsWith('? ')) return { path: record.slice(2), xy: '??' };
-    // "1 XY sub mH mI mW hH hI path" and "u XY sub m1 m2 m3 mW h1 h2 h3 path": a path may hold blanks.
-    const fields = record.startsWith('1 ') ? 8 : record.startsWith('u ') ? 10 : undefined;
-    if (fields === undefined) throw new GitError(args, 0, `a record nobody knows: ${record.slice(0, 80)}`);
-    return { path: record.split(' ').slice(fields).join(' '), xy: record.slice(2, 4) };
-  });
+  const args = ['status', '--porcelain=v2', '--branch', '-z', '-uall', '--no-renames', '--ignore-submodules=dirty'];
+  const records = splitZ((await git(args)).stdout);
+  const commit = records.find((record) => record.startsWith('# branch.oid '))?.slice('# branch.oid '.length);
+  const changes = records
+    .filter((record) => !record.startsWith('# '))
+    .map((record) => {
+      if (record.startsWith('? ')) return { path: record.slice(2), xy: '??' };
+      // "1 XY sub mH mI mW hH hI path" and "u XY sub m1 m2 m3 mW h1 h2 h3 path": a path may hold blanks.
+      const fields = record.startsWith('1 ') ? 8 : record.startsWith('u ') ? 10 : undefined;
+      if (fields === undefined) throw new GitError(args, 0, `a record nobody knows: ${record.slice(0, 80)}`);
+      return { path: record.split(' ').slice(fields).join(' '), xy: record.slice(2, 4) };
+    });
+  return { ...(commit !== undefined && commit !== '(initial)' && { commit }), changes };
+}
+
+/** How the work tree and the index differ from HEAD. */
+export interface Status {
+  readonly commit?: string;
+  readonly changes: readonly { readonly path: string; readonly xy: string }[];
 }
 
 /** Which operations (merge, rebase, bisect …) are half done in this work tree. */
@@ -37,15 +48,13 @@ export async function operationInProgress(repository: Repository): Promise<strin
   return found;
 }
 
-/** HEAD's branch and commit; undefined while there is no commit. */
-export async function head(git: GitCall): Promise<Head | undefined> {
-  const [symbolic, commit] = await Promise.all([
-    git(['symbolic-ref', '--quiet', 'HEAD'], { answers: [1] }),
-    git(['rev-parse', '--quiet', '--verify', '--end-of-options', 'HEAD^{commit}'], { answers: [1] }),
-  ]);
-  if (commit.exitCode !== 0) return undefined;
-  const ref = line(symbolic.stdout);
-  return { ...(ref !== '' && { ref }), commit: line(commit.stdout) };
+/** HEAD's branch, commit and tree; undefined while there is no commit. */
+export async function head(git: GitCall): Promise<(Head & { readonly tree: string }) | undefined> {
+  const names = ['HEAD^{commit}', 'HEAD^{tree}', '--symbolic-full-name', 'HEAD', '--'];
+  const answer = await git(['rev-parse', ...names], { answers: [128] });
+  const [commit = '', tree = '', name = ''] = line(answer.stdout).split('\n');
+  if (answer.exitCode !== 0) return undefined;
+  return { ...(name !== 'HEAD' && { ref: name }), commit, tree };
 }
 
 /** The object a name stands for; undefined when there is none. */
@@ -104,36 +113,6 @@ export async function treeChanges(
 /** The content of one object as a stream that fails when git does. */
 export function blobTo(git: GitCall, oid: string): Readable {
   return git.stream(['cat-file', 'blob', oid]);
-}
-
-/** The contents of many objects, one after the other, in the order asked for. */
-export async function* blobs(git: GitCall, oids: readonly string[]): AsyncGenerator<{ oid: string; bytes: Buffer }> {
-  if (oids.length === 0) return;
-  let pending: Buffer = Buffer.alloc(0);
-  let size: number | undefined;
-  let at = 0;
-  for await (const chunk of git.stream(['cat-file', '--batch'], `${oids.join('\n')}\n`)) {
-    pending = pending.length === 0 ? (chunk as Buffer) : Buffer.concat([pending, chunk as Buffer]);
-    for (;;) {
-      const oid = oids[at];
-      if (oid === undefined) break;
-      if (size === undefined) {
-        const end = pending.indexOf(10);
-        if (end < 0) break;
-        const header = pending.toString('latin1', 0, end);
-        const match = / blob (\d+)$/.exec(header);
-        if (!match) throw new GitError(['cat-file', '--batch'], 0, header);
-        size = Number(match[1]);
-        pending = pending.subarray(end + 1);
-      }
-      if (pending.length <= size) break;
-      yield { oid, bytes: Buffer.from(pending.subarray(0, size)) };
-      pending = pending.subarray(size + 1);
-      size = undefined;
-      at += 1;
-    }
-  }
-  if (at < oids.length) throw new GitError(['cat-file', '--batch'], 0, `${oids.length - at} objects were not answered`);
 }
 
 /** The size of every object asked for, by its id. */

@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import { removeFile } from './files.js';
-import { GitError, type GitCall } from './gitCall.js';
-import { line, quoted, resolve, treeChanges } from './gitRead.js';
+import { GitError, joinZ, type GitCall } from './gitCall.js';
+import type { Repository } from '../model.js';
+import { line, quoted, resolve } from './gitRead.js';
 import { pathBytes } from './paths.js';
 
 /** One path of a tree to be: its blob, or null where it is to be gone. */
@@ -46,19 +47,20 @@ export async function buildTree(
   return line((await git([...plain, 'write-tree'], { env })).stdout);
 }
 
-/** Brings the user's index from one tree to another at the paths where they differ, and has it look at rewritten files anew. */
-export async function stageTouched(
+/** Puts entries into the user's index and has it take note of the files as they are now. */
+export async function stage(
   git: GitCall,
-  [from, to]: readonly [from: string, to: string],
-  rewritten: readonly TreeChange[],
+  entries: readonly TreeChange[],
+  format: Repository['objectFormat'],
 ): Promise<void> {
-  const changes = from === to ? [] : await treeChanges(git, from, to);
-  const differing = new Set(changes.map((change) => change.path));
-  const all = [...changes, ...rewritten.filter(({ path }) => !differing.has(path))];
-  if (all.length === 0) return;
-  await git(['update-index', '-z', '--index-info'], { stdin: indexInfo(all, from) });
-  // Takes note of the files' times; exit 1 only says that other files differ from the index.
-  await git(['update-index', '-q', '--refresh'], { answers: [1] });
+  if (entries.length === 0) return;
+  const none = '0'.repeat(format === 'sha1' ? 40 : 64);
+  await git(['update-index', '-z', '--index-info'], { stdin: indexInfo(entries, none) });
+  const there = entries.filter((entry) => entry.oid !== null).map((entry) => entry.path);
+  if (there.length === 0) return;
+  // Takes note of the files' times; exit 1 says that one lies outside a sparse checkout.
+  const refresh = ['add', '--refresh', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  await git(refresh, { stdin: joinZ(there), answers: [1] });
 }
 
 /** Writes the difference of two trees as a binary-safe patch, up to so many bytes. */

@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   constants,
-  createWriteStream,
   fchmodSync,
   fchownSync,
   futimesSync,
@@ -21,7 +20,6 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Entry } from '../model.js';
 import { targetBytes } from './inventory.js';
 import { absolute, decodePath, parentOf } from './paths.js';
@@ -91,8 +89,8 @@ export async function replaceFile(
   );
   try {
     try {
-      if (Buffer.isBuffer(content)) for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
-      else await pipeline(content, createWriteStream('', { fd, autoClose: false }));
+      if (Buffer.isBuffer(content)) writeAll(fd, content);
+      else for await (const chunk of content) writeAll(fd, chunk as Buffer);
       keepOwner(root, path, fd);
       fchmodSync(fd, wanted.mode);
       futimesSync(fd, wanted.mtimeMs / 1000, wanted.mtimeMs / 1000);
@@ -104,6 +102,10 @@ export async function replaceFile(
     unlinkSync(absolute(root, temp));
     throw error;
   }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
 }
 
 /** Root gives a replaced file to whoever had it, or to its folder's owner. */

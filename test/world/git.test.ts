@@ -95,7 +95,7 @@ describe('opening', () => {
   it('is not redirected by the environment', async () => {
     Object.assign(process.env, { GIT_DIR: '/nowhere', GIT_WORK_TREE: '/', GIT_INDEX_FILE: '/nowhere' });
     const { git } = await opened();
-    expect(await git.status()).toEqual([]);
+    expect((await git.status()).changes).toEqual([]);
   });
 
   it('knows sha256 repositories', async () => {
@@ -127,7 +127,7 @@ describe('looking', () => {
     await writeFile(at('a.txt'), 'changed\n');
     user('mv', 'src/b.ts', 'src/c d.ts');
     const { git } = await opened();
-    const seen = new Map((await git.status()).map(({ path: name, xy }) => [name, xy]));
+    const seen = new Map((await git.status()).changes.map(({ path: name, xy }) => [name, xy]));
     expect([...seen.keys()].toSorted()).toEqual([...odd, 'a.txt', 'src/b.ts', 'src/c d.ts'].toSorted());
     expect(seen.get('a.txt')).toBe('.M');
     expect(seen.get('src/b.ts')).toBe('D.');
@@ -137,16 +137,16 @@ describe('looking', () => {
     const before = await readFile(at('.git', 'index'));
     await writeFile(at('a.txt'), 'one\ntwo\n');
     const { git } = await opened();
-    expect(await git.status()).toEqual([]);
+    expect((await git.status()).changes).toEqual([]);
     expect(await readFile(at('.git', 'index'))).toEqual(before);
   });
 
   it('reads HEAD on a branch, detached and before the first commit', async () => {
     const { git } = await opened();
     const commit = user('rev-parse', 'HEAD');
-    expect(await git.head()).toEqual({ ref: 'refs/heads/main', commit });
+    expect(await git.head()).toEqual({ ref: 'refs/heads/main', commit, tree: user('rev-parse', 'HEAD^{tree}') });
     user('checkout', '-q', '--detach');
-    expect(await git.head()).toEqual({ commit });
+    expect(await git.head()).toEqual({ commit, tree: user('rev-parse', 'HEAD^{tree}') });
     user('checkout', '-q', '--orphan', 'fresh');
     expect(await git.head()).toBeUndefined();
     expect(await git.refExists('refs/heads/main')).toBe(true);
@@ -323,7 +323,7 @@ describe('building', () => {
     expect(await git.updateRef('refs/relais/rejected/x', base, undefined, 'keep')).toBe(true);
     expect(await git.updateRef('refs/relais/rejected/x', commit, undefined, 'keep')).toBe(true);
     await expect(git.updateRef('refs/heads/bad..name', commit, undefined, 'x')).rejects.toThrow(GitError);
-    await git.stageTouched(await git.treeOf(base), tree, []);
+    await git.stage(await git.treeChanges(base, tree));
     expect(user('status', '--porcelain')).toBe('');
     expect((await git.recentCommits(5)).map((line) => line.replace(/^\w+ \S+ /, ''))).toEqual(['Do it', 'more']);
     expect(await git.version()).toMatch(/^\d+\.\d+/);
@@ -340,7 +340,7 @@ describe('building', () => {
       date: new Date(0),
     });
     expect(await git.updateRef('HEAD', commit, base, 'relais')).toBe(true);
-    expect(await git.head()).toEqual({ commit });
+    expect(await git.head()).toEqual({ commit, tree: user('rev-parse', 'HEAD^{tree}') });
     expect(user('rev-parse', 'main')).toBe(base);
   });
 
@@ -383,12 +383,13 @@ describe('building', () => {
     const { git } = await opened();
     const texts = ['', 'a\nb', 'x'.repeat(300_000), 'a\nb'];
     const oids = await Promise.all(texts.map((text) => git.storeBytes(Buffer.from(text))));
+    const reader = git.openBlobs();
     const seen: string[] = [];
-    for await (const { bytes } of git.blobs(oids)) seen.push(bytes.toString());
+    for (const oid of oids) seen.push((await reader.read(oid)).toString());
     expect(seen).toEqual(texts);
-    await expect(async () => {
-      for await (const each of git.blobs([...oids, '0'.repeat(40)])) seen.push(each.oid);
-    }).rejects.toThrow(GitError);
+    await expect(reader.read('0'.repeat(40))).rejects.toThrow(GitError);
+    await reader.close();
+    await git.openBlobs().close();
   });
 });
 
@@ -437,7 +438,7 @@ describe('hardening', () => {
     });
     await rm(marker, { force: true });
     await git.updateRef('refs/heads/main', commit, undefined, 'x');
-    await git.stageTouched(base, tree, []);
+    await git.stage(await git.treeChanges(base, tree));
     await git.recentCommits(3);
     expect(await exists(marker)).toBe(false);
   });
