@@ -24,7 +24,7 @@ await build({
   platform: 'node',
   target: 'node20.19',
   // What a tick always needs is bundled, since execa alone is 120 files; what few commands need is loaded from its package.
-  external: ['ajv', 'ajv/*', 'ajv-formats', 'pino', '@clack/prompts'],
+  external: ['ajv', 'ajv/*', 'ajv-formats', '@clack/prompts'],
   // Bundled CommonJS packages expect these.
   banner: { js: COMMONJS },
   minifySyntax: true,

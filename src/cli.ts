@@ -23,6 +23,7 @@ function program(): Command {
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of [addInit, addDoctor, addRun, addStatus, addAnswer, addRecover, addDemo, addFixtures]) add(cli);
+  for (const command of cli.commands) command.showHelpAfterError(`(relais ${command.name()} --help says more)`);
   return cli.addHelpText('after', helpOf('relais'));
 }
 

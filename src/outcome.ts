@@ -65,24 +65,23 @@ export function exitCode(
 export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; readonly remedy: string }>> = {
   SUCCESS: {
     meaning: 'The work stayed in scope and every check the task asked for passed.',
-    remedy: 'Nothing to do.',
+    remedy: 'Look at it with `git show`; undo it with `git revert HEAD`; go on with `relais run`.',
   },
   STOP_SCOPE_VIOLATION_FORBIDDEN: {
     meaning: 'A touched path matches a forbidden glob, or git’s own files were changed.',
-    remedy:
-      'Read scope.violations. If the path should be editable, take its glob out of scope.default_forbidden_globs.',
+    remedy: 'Read the evidence. If the path should be editable, take its glob out of scope.default_forbidden_globs.',
   },
   STOP_SCOPE_VIOLATION_OUTSIDE_ALLOWED: {
     meaning: 'A touched path matches none of the globs the task allows.',
-    remedy: 'Read scope.violations. Run again, and say in project.goal or FACTS.md which paths the work needs.',
+    remedy: 'Read the evidence. Run again, and say in project.goal or relais/FACTS.md which paths the work needs.',
   },
   STOP_SCOPE_VIOLATION_NEW_FILE: {
     meaning: 'A file was created although the task does not allow new files.',
-    remedy: 'Run again, and say in FACTS.md that new files are needed; look at scope.ceilings too.',
+    remedy: 'Run again, and say in relais/FACTS.md that new files are needed; look at scope.ceilings too.',
   },
   STOP_LOCKFILE_CHANGE_FORBIDDEN: {
     meaning: 'A lockfile was changed although the task does not allow it.',
-    remedy: 'Change dependencies yourself and commit, or say in FACTS.md that the task may change lockfiles.',
+    remedy: 'Change dependencies yourself and commit, or say in relais/FACTS.md that the task may change lockfiles.',
   },
   STOP_DIFF_TOO_LARGE: {
     meaning: 'More files or lines changed than the task’s limits allow.',
@@ -90,19 +89,19 @@ export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; rea
   },
   STOP_VERIFY_FAILED_FAST: {
     meaning: 'A fast check failed or ran out of time.',
-    remedy: 'Read verify.log in the history folder. The refused work is kept under refs/relais/rejected/.',
+    remedy: 'Read verify.log in the history folder.',
   },
   STOP_VERIFY_FAILED_SLOW: {
     meaning: 'All fast checks passed, but a slow one failed or ran out of time.',
-    remedy: 'Read verify.log in the history folder. The refused work is kept under refs/relais/rejected/.',
+    remedy: 'Read verify.log in the history folder.',
   },
   STOP_VERIFY_TAINTED: {
     meaning: 'A check is unknown, has a parameter that is not safe to pass on, or changed files itself.',
-    remedy: 'Read scope.violations, then correct verification.templates in the config or what the check writes.',
+    remedy: 'Read the evidence, then correct verification.templates in the config or what the check writes.',
   },
   STOP_VERIFY_ONLY_SIDE_EFFECTS: {
     meaning: 'A verify_only task left a change.',
-    remedy: 'Run again; if it happens again, say in FACTS.md that this work needs an execute task.',
+    remedy: 'Run again; if it happens again, say in relais/FACTS.md that this work needs an execute task.',
   },
   STOP_QUESTION_SIDE_EFFECTS: {
     meaning: 'A question task left a change.',
@@ -110,20 +109,20 @@ export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; rea
   },
   STOP_RUNNER_OWNED_MUTATION: {
     meaning: 'Somebody other than the runner changed the runner’s own files.',
-    remedy: 'Read scope.violations. The files were put back; look at what the agent was trying to do.',
+    remedy: 'Read the evidence. The files were put back; look at what the agent was trying to do.',
   },
   STOP_BUILDER_OUTPUT_INVALID: {
     meaning: 'The Hands’ answer is not the one JSON object it has to be.',
-    remedy: 'Run again, or look at the refused work under refs/relais/rejected/.',
+    remedy: 'Run again.',
   },
   STOP_HEAD_MOVED: {
     meaning: 'A reference other than the current branch moved during the tick.',
-    remedy: 'Look at the references named in scope.violations; they were left as they are.',
+    remedy: 'Look at the references named in the evidence; they were left as they are.',
   },
   STOP_INTERRUPTED: {
     meaning:
       'The tick was interrupted, ran out of time, an agent call failed, or something could not be written or put back.',
-    remedy: 'Read scope.violations for the cause, then run again.',
+    remedy: 'Read the evidence for the cause, then run again.',
   },
   BLOCKED_BUDGET_EXHAUSTED: {
     meaning: 'What is left of the milestone’s budget, or of a provider’s limit, does not cover a whole tick.',
@@ -143,15 +142,15 @@ export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; rea
   },
   BLOCKED_ORCHESTRATOR_OUTPUT_INVALID: {
     meaning: 'The Brain did not answer with one valid task.',
-    remedy: 'Read the evidence, make project.goal or FACTS.md clearer, and run again.',
+    remedy: 'Read the evidence, make project.goal or relais/FACTS.md clearer, and run again.',
   },
   BLOCKED_HISTORY_CAP_CLEANUP_REQUIRED: {
     meaning: 'The history is larger than history.max_mb.',
     remedy: 'Remove or move away old folders in the history folder, or raise history.max_mb.',
   },
   BLOCKED_MISSING_CONFIG: {
-    meaning: 'There is no usable relais.config.json, or no git repository with a commit.',
-    remedy: 'Run `relais init` in a git repository with a commit, or correct what is named in the evidence.',
+    meaning: 'The config, something it names, or a git repository with a commit is missing or can’t be used.',
+    remedy: 'Correct what is named in the evidence; `relais init` writes what is missing.',
   },
   BLOCKED_AWAITING_ANSWER: {
     meaning: 'The last task asked the operator a question that has no answer yet.',

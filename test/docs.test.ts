@@ -5,6 +5,9 @@ import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { CODES } from '../src/generated/codes.js';
 import { EXIT_CODE } from '../src/outcome.js';
+import { worstCase } from '../src/rules/budget.js';
+import { detect } from '../src/rules/detect.js';
+import { starterConfig } from '../src/rules/starter.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...markdownIn('docs')];
@@ -73,7 +76,7 @@ describe('the documentation', () => {
     const known = [...help.matchAll(/^ {2}([a-z]+)(?: \[| {2})/gm)].map(([, name = '']) => name);
     expect(known).toContain('run');
     const named = pages.flatMap((name) =>
-      [...textOf(name).matchAll(/(?:`|^ *|npx |while )relais ([a-z]+)((?: +(?:--[a-z-]+|[A-Z]\d+))*)/gm)].map(
+      [...textOf(name).matchAll(/(?:`|^ *|npx |while |; |\|\| )relais ([a-z]+)((?: +(?:--[a-z-]+|[A-Z]\d+))*)/gm)].map(
         ([, command = '', rest = '']) => [command, rest.match(/--[a-z-]+/g) ?? []] as const,
       ),
     );
@@ -94,17 +97,34 @@ describe('the documentation', () => {
 
   it('shows in the README what the demo really prints', async () => {
     const [, excerpt = ''] = /<!-- demo excerpt[^\n]*-->\n```text\n([\s\S]*?)```/.exec(textOf('README.md')) ?? [];
-    const plain = (text: string): string[] => text.replaceAll(/\b[0-9a-f]{10}\b/g, '<commit>').split('\n');
-    const wanted = plain(excerpt).filter((line) => line !== '' && line !== '…');
-    expect(wanted.length).toBeGreaterThan(5);
-    const printed = plain(await relais('demo'));
-    let at = -1;
-    const missing = wanted.filter((line) => {
-      const next = printed.indexOf(line, at + 1);
-      if (next >= 0) at = next;
-      return next < 0;
+    const plain = (text: string): string => text.replaceAll(/\b[0-9a-f]{10}\b/g, '<commit>');
+    // Between two marks of omission every line is there, in its place.
+    const pieces = plain(excerpt).split('…\n');
+    expect(pieces.length).toBeGreaterThan(2);
+    const printed = `\n${plain(await relais('demo'))}`;
+    let at = 0;
+    const missing = pieces.filter((piece) => {
+      const found = printed.indexOf(`\n${piece}`, at);
+      if (found >= 0) at = found + piece.length;
+      return found < 0;
     });
     expect(missing).toEqual([]);
+  });
+
+  it('tells the money caps that init writes', async () => {
+    const config = starterConfig(detect({ paths: [], texts: new Map() }), '');
+    const tick = worstCase(config).estimated_cost_usd;
+    const caps = [config.orchestrator.max_budget_usd, config.builder.claude_code.max_budget_usd].map((cap) =>
+      cap.toFixed(2),
+    );
+    const milestone = String(config.budgets.per_milestone.max_estimated_cost_usd);
+    const told = (text: string): string[] =>
+      [...text.replaceAll(/\s+/g, ' ').matchAll(/(\d+(?:\.\d+)?) USD/g)].map(([, amount = '']) => amount);
+    const fiveSettings = /## The five settings[\s\S]*?## Rules/.exec(textOf('docs/config.md'))?.[0] ?? '';
+    expect(told(textOf('README.md'))).toEqual([...caps, tick.toFixed(2), milestone]);
+    expect(told(fiveSettings)).toEqual([...caps, milestone, tick.toFixed(2)]);
+    expect(told(textOf('docs/exit-codes.md'))).toEqual([(5 * tick).toFixed(2)]);
+    expect(told(await relais('run', '--help'))).toEqual([...caps, milestone]);
   });
 
   it('explains every code and every exit code', () => {

@@ -4,6 +4,9 @@ import type { AgentRequest, AgentResult, CallFacts, FailureClass } from './agent
 import { FAILURE_MEANING, failureClass } from './claudeFailures.js';
 import { limitIn, untilEpoch } from './limits.js';
 
+/** No call costs more; a number like that is a mistake, and the cost is unknown. */
+const MOST_USD = 100_000;
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** What the events on stdout say, whether they came as one object, an array or a stream. */
@@ -111,12 +114,14 @@ function callFacts(
   const usage = isObject(result['usage'])
     ? Object.entries(result['usage']).filter((pair): pair is [string, number] => typeof pair[1] === 'number')
     : [];
+  const cutOff = result['terminal_reason'] === 'aborted_streaming';
   const denials = Array.isArray(result['permission_denials']) ? result['permission_denials'].filter(isObject) : [];
   const near = output.rateLimit?.['status'] === 'allowed_warning' ? output.rateLimit['utilization'] : undefined;
   return {
     agent: who.agent,
     argv: who.argv,
-    costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null,
+    // An answer cut off in mid-stream is not in the sum.
+    costUsd: typeof cost === 'number' && cost >= 0 && cost <= MOST_USD && !cutOff ? cost : null,
     denials: denials.map((denial) => nameOf(denial['tool_name'])),
     durationMs: end.durationMs,
     ...(output.version !== undefined && { version: output.version }),

@@ -13,6 +13,7 @@ const EPOCH = /\|(\d{10})\b/;
 const PROMISES_RESET = /\bresets?\b|\|\d/i;
 
 const MINUTE = 60_000;
+const JUST_NOW = 5 * MINUTE;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** A monthly limit is the longest there is; anything later was misread. */
@@ -56,7 +57,8 @@ function resetTime(text: string, now: Date): number | undefined {
   const year = today.getUTCFullYear();
   if (monthName === undefined) {
     const days = [0, 1, 2].map((ahead) => Date.UTC(year, today.getUTCMonth(), today.getUTCDate() + ahead));
-    return days.map((day) => instant(day, time, zone)).find((at) => at > now.getTime());
+    // The program cuts the seconds off: a time that has just passed is not tomorrow's.
+    return days.map((day) => instant(day, time, zone)).find((at) => at > now.getTime() - JUST_NOW);
   }
   const month = MONTHS.indexOf(monthName.toLowerCase());
   if (month < 0) return undefined;

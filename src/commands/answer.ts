@@ -35,7 +35,7 @@ export async function answerCommand(options: CommandOptions & Given): Promise<nu
     return refuse(options.json, { why, remedy: 'Answer when it has ended.' }, EXIT_CODE.blocked);
   }
   try {
-    const { state, invalid } = await readWorkspace(world, repository, config);
+    const { state, blocked, invalid } = await readWorkspace(world, repository, config);
     const question = state.pending_question;
     if (question === undefined || invalid.length > 0)
       return refuse(options.json, nothingToAnswer(invalid), EXIT_CODE.blocked);
@@ -44,7 +44,9 @@ export async function answerCommand(options: CommandOptions & Given): Promise<nu
     const { pending_question: _asked, ...rest } = state;
     const { run_id, prompt } = question;
     const answer = { run_id, prompt, text, answered_at: world.clock.now().toISOString() };
-    await world.files.writeJson(world.join(workspaceOf(world, repository, config), 'STATE.json'), { ...rest, answer });
+    const folder = workspaceOf(world, repository, config);
+    await world.files.writeJson(world.join(folder, 'STATE.json'), { ...rest, answer });
+    if (blocked?.code === 'BLOCKED_AWAITING_ANSWER') await world.files.removeFile(world.join(folder, 'BLOCKED.json'));
     if (options.json) printJson({ ok: true, run_id, question: prompt, answer: text });
     speaker(options.json)('Answer recorded. The next `relais run` passes it on.');
     return EXIT_CODE.done;

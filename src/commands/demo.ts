@@ -56,7 +56,10 @@ async function play(scratch: Scratch, options: DemoOptions): Promise<number> {
     kept.outcome.code === 'SUCCESS' && stopped.outcome.code === 'STOP_SCOPE_VIOLATION_FORBIDDEN' && left.length === 0;
   if (!good)
     say(`The demo did not go as planned: ${kept.outcome.code}, then ${stopped.outcome.code}. Please report this.`);
-  if (options.keep) say(`\nKept: ${scratch.repo}`);
+  if (options.keep) {
+    say(`\nKept: ${scratch.repo}`);
+    say(`Look around: cd ${quoted(scratch.repo)}${stopped.rejectedRef ? ` && git show ${stopped.rejectedRef}` : ''}`);
+  }
   if (options.json) printJson({ ok: good, ...summary(kept, stopped, options.keep ? scratch.repo : null) });
   return good ? EXIT_CODE.done : EXIT_CODE.internal;
 }
@@ -74,18 +77,26 @@ async function tick(scratch: Scratch, { json, signal }: DemoOptions): Promise<Ti
     ...(signal && { signal }),
     onPhase: ({ phase, text }) => say(`  ${phase.padEnd(12)}${text}`),
   });
-  say(`  ${end.outcome.verdict.toUpperCase()}  ${end.outcome.code}`);
+  const { verdict, code } = end.outcome;
+  say(verdict === 'success' ? '  SUCCESS' : `  ${verdict.toUpperCase()}  ${code}`);
   if (end.report !== undefined) say(`  blast radius: ${blastLine(end.report.blast_radius)}`);
   for (const line of end.outcome.evidence) say(`  because: ${line}`);
   return end;
 }
 
 const afterwards = `
-What to try next, in a repository of your own:
+What to try next:
+  npx relais demo --keep     this demo again, keeping the repository to look around
+  npm link                   first, in the folder of Relais: makes relais a command in every folder
+Then, in a repository of your own:
   relais init                set it up
-  relais doctor              see whether everything needed is there
-  relais run                 one tick
-  relais demo --keep         this demo again, keeping the repository to look around`;
+  relais doctor              see whether everything needed is there, the agent program above all
+  relais run                 one tick; this calls the agent and may cost money`;
+
+/** As a shell takes it: the folder's name has spaces. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
 
 function indent(text: string): string {
   return text

@@ -57,5 +57,5 @@ function render(lines: readonly Line[], failed: number): string {
   const counts = (['ok', 'warning', 'failed', 'unknown'] as const).map(
     (status) => `${lines.filter((one) => one.status === status).length} ${status}`,
   );
-  return `${rows.join('')}${counts.join(', ')}${failed === 0 ? '' : ': not ready for relais run'}\n`;
+  return `${rows.join('')}${counts.join(', ')}${failed === 0 ? ': ready; relais status --preflight says whether a tick could start now' : ': not ready for relais run'}\n`;
 }

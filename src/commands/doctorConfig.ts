@@ -36,9 +36,13 @@ export async function configLines(world: World, place: Place): Promise<Line[]> {
 function permissionLine(config: Config): Line {
   const check = 'permissions';
   const modes = [config.builder.claude_code.permission_mode, config.orchestrator.permission_mode];
-  if (!modes.includes('bypassPermissions')) return fine(check, `the Hands work in the permission mode ${modes[0]}`);
+  if (!modes.includes('bypassPermissions')) {
+    if (modes[0] === 'acceptEdits') return fine(check, 'the Hands work in the permission mode acceptEdits');
+    const why = `in the permission mode ${modes[0]} the Hands can't edit files`;
+    return line(check, 'warning', why, 'Set builder.claude_code.permission_mode to acceptEdits.');
+  }
   const remedy = 'Set permission_mode to acceptEdits, or run Relais in a container that holds nothing you would miss.';
-  if (process.getuid?.() === 0)
+  if (process.getuid?.() === 0 && process.env['IS_SANDBOX'] !== '1')
     return line(check, 'failed', 'bypassPermissions is dangerous, and claude refuses it for root', remedy);
   return line(
     check,

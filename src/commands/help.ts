@@ -1,6 +1,8 @@
 interface Help {
   readonly examples: readonly string[];
   readonly exits: readonly string[];
+  /** What has to be known before the command is used. */
+  readonly note?: readonly string[];
 }
 
 const HELP = {
@@ -21,7 +23,7 @@ const HELP = {
     exits: [
       '0    written, or nothing to write',
       '1    you said no',
-      '3    no repository, or something is in the way',
+      '3    no repository, something is in the way, or the config that is there is not valid',
       '64   no terminal to ask on, and no --yes',
       '130  cancelled at the prompt, nothing written',
     ],
@@ -31,6 +33,11 @@ const HELP = {
     exits: ['0    nothing failed', '3    something failed'],
   },
   run: {
+    note: [
+      'This calls an agent program, which may cost money. As relais init sets it up, a call of the Brain is',
+      'capped at 0.40 USD, a call of the Hands at 1.50 USD, and a milestone at 80 USD; relais.config.json',
+      'changes that. Every tick costs, also one in which nothing changed: do not run it in an endless loop.',
+    ],
     examples: ['relais run', 'relais run --json --quiet'],
     exits: [
       '0    SUCCESS',
@@ -45,22 +52,22 @@ const HELP = {
     exits: [
       '0    fine; with --preflight: a tick could start',
       '1    a question is pending',
-      '3    no usable config or repository; with --preflight: a tick could not start',
+      '3    no usable config or repository, or a damaged file; with --preflight: a tick could not start',
     ],
   },
   answer: {
     examples: ['relais answer --choice 2', 'relais answer "Use the second one, but keep the old name."'],
     exits: [
       '0    recorded',
-      '3    no question is pending, or a tick is running',
+      '3    no usable config, no question is pending, a damaged file, or a tick is running',
       '64   no such choice, or no answer given',
     ],
   },
   recover: {
-    examples: ['relais recover --dry-run', 'relais recover'],
+    examples: ['relais recover --dry-run', 'relais recover', 'relais recover --keep'],
     exits: [
       '0    in order again, or nothing to do',
-      '2    something is still open',
+      '2    something is still open, and is named',
       '3    no usable config, or a tick is running',
     ],
   },
@@ -74,13 +81,19 @@ const HELP = {
   },
   fixtures: {
     examples: ['relais fixtures', 'relais fixtures F001 F005'],
-    exits: ['0    all passed', '2    one failed', '64   no such fixture'],
+    exits: [
+      '0    all passed',
+      '2    one failed',
+      '64   no such fixture',
+      '130  interrupted by SIGINT (Ctrl-C); 143 by SIGTERM',
+    ],
   },
 } as const satisfies Readonly<Record<string, Help>>;
 
-/** What stands below a command's options in its help: examples and exit codes. */
+/** What stands below a command's options in its help: what to know first, examples and exit codes. */
 export function helpOf(name: keyof typeof HELP): string {
-  const { examples, exits }: Help = HELP[name];
+  const { examples, exits, note = [] }: Help = HELP[name];
   const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
-  return `\nExamples:\n${list(examples)}\n\nExit codes:\n${list(exits)}`;
+  const first = note.length === 0 ? '' : `\n${note.join('\n')}\n`;
+  return `${first}\nExamples:\n${list(examples)}\n\nExit codes:\n${list(exits)}`;
 }

@@ -38,10 +38,14 @@ export async function recoverCommand(
 function lines({ steps, notes, left }: Recovery, dryRun: boolean): string[] {
   if (steps.length === 0) return ['Nothing was interrupted; nothing to do.'];
   return [
-    dryRun ? 'relais recover would:' : 'Recovered:',
+    dryRun ? 'relais recover would:' : left.length === 0 ? 'Recovered:' : 'Not finished:',
     ...steps.map((step) => `  - ${step}`),
     ...notes.map((line) => `  note: ${line}`),
     ...left.map((line) => `  ! still open: ${line}`),
-    ...(left.length > 0 ? ['remedy: put in order what is still open, then run `relais recover` again.'] : []),
+    ...(left.length > 0
+      ? [
+          'remedy: put in order what is still open and run `relais recover` again, or close the tick as it is: `relais recover --keep`.',
+        ]
+      : []),
   ];
 }

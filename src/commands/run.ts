@@ -5,6 +5,8 @@ import { tick } from '../tick.js';
 import { createWorld, type Progress } from '../world/world.js';
 import { printJson, progress, speaker } from './output.js';
 
+const SHOWN = 10;
+
 export interface RunOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,7 +21,8 @@ export interface RunEnd {
   readonly report?: Report;
   readonly reportMd?: string;
   readonly blocked?: Blocked;
-  readonly pendingQuestion?: string;
+  readonly pendingQuestion?: { readonly prompt: string; readonly choices: readonly string[] };
+  readonly rejectedRef?: string;
 }
 
 /** One tick in the real world. */
@@ -56,7 +59,7 @@ export async function runCommand(options: RunOptions & { json: boolean; quiet: b
   return end.exitCode;
 }
 
-function endJson({ runId, outcome, exitCode, report, blocked, pendingQuestion }: RunEnd): object {
+function endJson({ runId, outcome, exitCode, report, blocked, pendingQuestion, rejectedRef }: RunEnd): object {
   return {
     run_id: runId,
     verdict: outcome.verdict,
@@ -65,7 +68,9 @@ function endJson({ runId, outcome, exitCode, report, blocked, pendingQuestion }:
     exit_code: exitCode,
     report: report ?? null,
     blocked: blocked ?? null,
-    pending_question: pendingQuestion ?? null,
+    pending_question: pendingQuestion?.prompt ?? null,
+    choices: pendingQuestion?.choices ?? [],
+    rejected_ref: rejectedRef ?? null,
   };
 }
 
@@ -73,14 +78,39 @@ function endJson({ runId, outcome, exitCode, report, blocked, pendingQuestion }:
 function closing(end: RunEnd): string[] {
   const { outcome, report } = end;
   const meaning = CODE_MEANING[outcome.code];
+  const success = outcome.verdict === 'success';
+  const committed = success && report !== undefined && report.head_commit !== report.base_commit;
+  const question = end.pendingQuestion;
   return [
-    `${outcome.verdict.toUpperCase()}  ${outcome.code}`,
+    success ? 'SUCCESS' : `${outcome.verdict.toUpperCase()}  ${outcome.code}`,
     `  ${meaning.meaning}`,
-    ...outcome.evidence.slice(0, 10).map((line) => `  - ${line}`),
-    ...(outcome.evidence.length > 10 ? [`  - … ${outcome.evidence.length - 10} more`] : []),
-    ...(report === undefined ? [] : [`  blast radius: ${blastLine(report.blast_radius)}`]),
-    ...(report?.pointers?.report_md_path === undefined ? [] : [`  report: ${report.pointers.report_md_path}`]),
-    ...(end.pendingQuestion === undefined ? [] : [`  question: ${end.pendingQuestion}`]),
-    `next: ${end.pendingQuestion === undefined ? (end.blocked?.remedy ?? outcome.remedy ?? meaning.remedy) : 'Answer it with `relais answer`.'}`,
+    ...outcome.evidence.slice(0, SHOWN).map((line) => `  - ${line}`),
+    ...(outcome.evidence.length > SHOWN ? [`  - … ${outcome.evidence.length - SHOWN} more`] : []),
+    ...(report === undefined || outcome.verdict === 'blocked' ? [] : reportLines(report)),
+    ...(committed ? [`  commit: ${report.head_commit}`] : []),
+    ...(question === undefined
+      ? []
+      : [`  question: ${question.prompt}`, ...question.choices.map((choice, index) => `    ${index + 1}. ${choice}`)]),
+    `next: ${next(end, committed)}`,
   ];
+}
+
+function reportLines({ blast_radius, budgets, verification, pointers }: Report): string[] {
+  const failed = verification.runs.some((run) => run.exit_code !== 0 || run.timed_out);
+  return [
+    `  blast radius: ${blastLine(blast_radius)}`,
+    ...budgets.warnings.map((line) => `  warning: ${line}`),
+    ...(failed ? [`  output of the checks: ${verification.verify_log_path}`] : []),
+    ...(pointers?.report_md_path === undefined ? [] : [`  report: ${pointers.report_md_path}`]),
+  ];
+}
+
+function next({ outcome, blocked, pendingQuestion, rejectedRef }: RunEnd, committed: boolean): string {
+  if (pendingQuestion !== undefined) {
+    const how = pendingQuestion.choices.length > 0 ? '`relais answer --choice N`, or with ' : '';
+    return `Answer it with ${how}\`relais answer "your text"\`.`;
+  }
+  if (outcome.verdict === 'success' && !committed) return 'Go on with `relais run`.';
+  const remedy = blocked?.remedy ?? outcome.remedy ?? CODE_MEANING[outcome.code].remedy;
+  return rejectedRef === undefined ? remedy : `${remedy} See the refused work: git show ${rejectedRef}`;
 }

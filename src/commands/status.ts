@@ -46,7 +46,7 @@ function placeProblem({ facts: { config, git } }: Place): Problem {
   if (config.state === 'missing') return { why: why.join('; '), remedy: 'Run `relais init`.' };
   const more = why.length > SHOWN ? `; ${why.length - SHOWN} more` : '';
   return {
-    why: `relais.config.json is ${config.state}: ${why.slice(0, SHOWN).join('; ')}${more}`,
+    why: `${why.slice(0, SHOWN).join('; ')}${more}`,
     remedy: 'Correct it as said; relais/schemas/config.schema.json describes every key.',
   };
 }
@@ -93,6 +93,7 @@ function standingLines({ config, state, lock, interrupted, last, invalid }: Stan
   const question = state.pending_question;
   const running = lock.state === 'held';
   return [
+    `product      ${config.product_name}`,
     `milestone    ${milestone}`,
     ...summary(config, countersOf(state, milestone))
       .split('\n')
@@ -106,6 +107,7 @@ function standingLines({ config, state, lock, interrupted, last, invalid }: Stan
       : [`interrupted  ${interrupted.run_id} in ${interrupted.phase}  (put it in order with \`relais recover\`)`]),
     ...invalid.map((line) => `damaged      ${line}  (put it in order with \`relais recover\`)`),
     ...state.notices.map((notice) => `notice       ${notice.text}  (seen? \`relais recover\` clears it)`),
+    ...(state.answer === undefined ? [] : [`answer       "${state.answer.text}" waits for the next tick`]),
     ...(question === undefined
       ? []
       : [

@@ -225,7 +225,7 @@ export interface Config {
      */
     permission_mode: 'default' | 'auto' | 'acceptEdits' | 'plan' | 'bypassPermissions' | 'dontAsk';
     /**
-     * Tools the Brain may use, separated by commas; empty for none.
+     * Must be empty: the Brain only thinks. The key is kept for configs that name it.
      */
     allowed_tools: string;
     /**

@@ -63,7 +63,7 @@ const CONTRACT: readonly Check[] = [
   historyIsWritten,
   nothingMoved,
 ];
-const PROMISE: readonly Check[] = [ending, calls, evidence, cleanTree];
+const PROMISE: readonly Check[] = [ending, calls, evidence, gone, cleanTree];
 
 function reportIsValid({ report, end }: Case): string[] {
   if (isReportless(end)) return end.report === undefined ? [] : ['a report was made though this ending has none'];
@@ -178,6 +178,12 @@ async function evidence({ end, report, fixture, file }: Case): Promise<string[]>
   return wanted
     .filter((text) => !said.some((line) => line.includes(text)))
     .map((text) => `nothing says "${text}"; said: ${said.slice(0, 4).join(' | ')}`);
+}
+
+async function gone({ fixture: { expect }, file }: Case): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of expect.gone ?? []) if ((await file(name)) !== undefined) found.push(`${name} is still there`);
+  return found;
 }
 
 async function cleanTree({ played, end, fixture: { expect } }: Case): Promise<string[]> {

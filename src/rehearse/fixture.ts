@@ -19,6 +19,8 @@ export interface Expectation {
   readonly committed?: boolean;
   /** Paths that may differ after a STOP or BLOCKED because they are recorded, never reverted. */
   readonly left?: readonly string[];
+  /** Paths in the repository that must not be there afterwards. */
+  readonly gone?: readonly string[];
   /** Each one is part of some violation, warning, or evidence of BLOCKED.json. */
   readonly contains_evidence?: readonly string[];
 }

@@ -60,9 +60,14 @@ export function shortfalls(config: Config, counters: Counters): string[] {
 /** Which budgets have reached the warning share; empty if none has. */
 export function warned(config: Config, counters: Counters): string[] {
   const { warn_at_fraction: fraction } = config.budgets;
-  return LIMITED.filter(
-    (key) => limit(config, key) > 0 && counters[key] > 0 && counters[key] >= round(fraction * limit(config, key)),
-  ).map((key) => `budget critical: ${share(config, counters, key)}`);
+  const critical = (used: number, most: number): boolean => most > 0 && used > 0 && used >= round(fraction * most);
+  const patches = config.builder.patch.max_patch_attempts_per_milestone;
+  return [
+    ...LIMITED.filter((key) => critical(counters[key], limit(config, key))).map((key) => share(config, counters, key)),
+    ...(critical(counters.patch_attempts, patches)
+      ? [`patch_attempts: ${counters.patch_attempts} of ${patches} used`]
+      : []),
+  ].map((line) => `budget critical: ${line}`);
 }
 
 /** What is spent and what is left, one line per budget. */

@@ -33,6 +33,10 @@ function withSuggestion(error: string): string {
 
 function runnerProblems(config: Config): string[] {
   const problems: string[] = [];
+  if (config.orchestrator.allowed_tools.trim() !== '')
+    problems.push(
+      'orchestrator.allowed_tools must be empty: the Brain only thinks, and a tool would let it act unjudged',
+    );
   if (!config.runner.require_git) {
     problems.push(
       'runner.require_git must be true: the Judge reads what happened from git, so there is none without it',

@@ -3,7 +3,7 @@ import type { Kind } from '../model.js';
 import { matcher } from './globs.js';
 import { isGitPath, type Scope } from './scope.js';
 import type { Row } from './table.js';
-import { visible } from './text.js';
+import { cut, visible } from './text.js';
 
 /** One path that differs from how it stood before the Hands. */
 export interface TouchedPath {
@@ -106,9 +106,15 @@ function sideEffects({ task_kind, touched }: JudgeFacts, kind: Task['task_kind']
 
 function headMoved({ refsMoved, headMovedExternally }: JudgeFacts): string[] {
   const refs = refsMoved.map(
-    ({ ref, before, after }) => `${visible(ref)} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'}`,
+    ({ ref, before, after }) =>
+      `${visible(ref)} moved from ${refValue(before, '(absent)')} to ${refValue(after, '(deleted)')}`,
   );
   return [...headMovedExternally, ...refs];
+}
+
+/** What a ref's file holds is whatever somebody wrote into it. */
+export function refValue(value: string | undefined, missing: string): string {
+  return value === undefined ? missing : cut(visible(value), 80);
 }
 
 function explain(touched: readonly TouchedPath[], why: (item: TouchedPath) => string | undefined): string[] {
@@ -136,7 +142,12 @@ export function blastRadius(touched: readonly TouchedPath[]): BlastRadius {
   };
 }
 
+/** `1 file`, `2 files`. */
+export function fileCount(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`;
+}
+
 /** The one line both reports carry. */
 export function blastLine(radius: BlastRadius): string {
-  return `${radius.files_touched} files, +${radius.lines_added}/-${radius.lines_deleted}, ${radius.new_files} new`;
+  return `${fileCount(radius.files_touched)}, +${radius.lines_added}/-${radius.lines_deleted}, ${radius.new_files} new`;
 }

@@ -5,7 +5,11 @@ import { oneLine } from './text.js';
 export interface PreflightFacts {
   readonly config:
     | { readonly state: 'ok' }
-    | { readonly state: 'missing' | 'unreadable' | 'invalid'; readonly why: readonly string[] };
+    | {
+        readonly state: 'missing' | 'unreadable' | 'invalid';
+        readonly why: readonly string[];
+        readonly remedy?: string;
+      };
   readonly git: { readonly ok: true } | { readonly ok: false; readonly why: string };
   readonly lock: { readonly state: 'free' | 'stale' | 'held' | 'corrupt' | 'mine'; readonly why?: string };
   /** A tick that was interrupted after its Hands had started. */
@@ -25,7 +29,7 @@ export interface PreflightFacts {
 
 /** A1: may a tick start? First match wins; config and git come first because the lock's place is read from the config. */
 export const PREFLIGHT_ROWS: readonly Row<PreflightFacts>[] = [
-  ['config', 'BLOCKED_MISSING_CONFIG', configProblems],
+  ['config', 'BLOCKED_MISSING_CONFIG', configProblems, configRemedy],
   ['git', 'BLOCKED_MISSING_CONFIG', ({ git }) => (git.ok ? [] : [git.why])],
   ['lock', 'BLOCKED_LOCK_HELD', lockProblems, lockRemedy],
   [
@@ -37,12 +41,7 @@ export const PREFLIGHT_ROWS: readonly Row<PreflightFacts>[] = [
   ['dirty', 'BLOCKED_DIRTY_WORKTREE', ({ dirty }) => dirty],
   ['history', 'BLOCKED_HISTORY_CAP_CLEANUP_REQUIRED', historyProblems],
   ['crash_artifacts', 'BLOCKED_CRASH_RECOVERY_REQUIRED', ({ invalidFiles }) => invalidFiles],
-  [
-    'budget',
-    'BLOCKED_BUDGET_EXHAUSTED',
-    budgetProblems,
-    (facts) => (limited(facts) ? { notBefore: facts.notBefore } : {}),
-  ],
+  ['budget', 'BLOCKED_BUDGET_EXHAUSTED', budgetProblems, limitRemedy],
   [
     'pending_question',
     'BLOCKED_AWAITING_ANSWER',
@@ -54,6 +53,10 @@ export const PREFLIGHT_ROWS: readonly Row<PreflightFacts>[] = [
 function configProblems({ config }: PreflightFacts): readonly string[] {
   if (config.state === 'ok') return [];
   return config.why.length > 0 ? config.why : [`relais.config.json is ${config.state}`];
+}
+
+function configRemedy({ config }: PreflightFacts): { remedy?: string } {
+  return config.state === 'ok' || config.remedy === undefined ? {} : { remedy: config.remedy };
 }
 
 function lockProblems({ lock }: PreflightFacts): string[] {
@@ -68,6 +71,12 @@ function lockRemedy({ lock }: PreflightFacts): { remedy?: string } {
 function historyProblems({ historyBytes, historyCapBytes }: PreflightFacts): string[] {
   if (historyBytes <= historyCapBytes) return [];
   return [`the history holds ${historyBytes} bytes, the cap is ${historyCapBytes}`];
+}
+
+function limitRemedy(facts: PreflightFacts): { notBefore?: string; remedy?: string } {
+  const { notBefore, budget } = facts;
+  if (notBefore === undefined || !limited(facts)) return {};
+  return { notBefore, ...(budget.length === 0 && { remedy: `Wait until ${notBefore}, then run again.` }) };
 }
 
 function budgetProblems(facts: PreflightFacts): string[] {

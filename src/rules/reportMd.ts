@@ -1,5 +1,5 @@
 import type { Report } from '../generated/types.js';
-import { blastLine } from './judge.js';
+import { blastLine, fileCount } from './judge.js';
 import { cut, oneLine } from './text.js';
 
 const MAX_VALUE = 400;
@@ -33,7 +33,7 @@ export function renderReport(report: Report, maxChars: number): string {
 function summaryLines(report: Report): string[] {
   const { task, budgets, diff, pointers } = report;
   return [
-    `# Relais: ${report.verdict.toUpperCase()} ${code(report.code)}`,
+    `# Relais: ${report.code === 'SUCCESS' ? 'SUCCESS' : `${report.verdict.toUpperCase()} ${code(report.code)}`}`,
     '',
     `- Blast radius: ${blastLine(report.blast_radius)}`,
     `- Task: ${code(task.task_id)} (${task.task_kind}), milestone ${code(task.milestone_id)}`,
@@ -41,7 +41,7 @@ function summaryLines(report: Report): string[] {
     `- Run: ${code(report.run_id)}, ${code(report.started_at)} to ${code(report.ended_at)}, ${report.duration_ms} ms`,
     `- Commits: base ${code(report.base_commit)}, head ${code(report.head_commit)}`,
     `- Scope: ${report.scope.ok ? 'ok' : 'violated'}`,
-    `- Diff: ${diff.files_changed} files, ${diff.lines_changed} lines, patch ${code(diff.diff_patch_path)}`,
+    `- Diff: ${fileCount(diff.files_changed)}, ${diff.lines_changed} lines, patch ${code(diff.diff_patch_path)}`,
     `- Budget: ${budgets.ticks} ticks, ${budgets.orchestrator_calls} orchestrator calls, ${budgets.builder_calls} builder calls, ${budgets.verify_runs} verify runs, ${budgets.estimated_cost_usd} USD`,
     ...(pointers?.history_dir === undefined ? [] : [`- History: ${code(pointers.history_dir)}`]),
   ];

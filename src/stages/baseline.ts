@@ -1,6 +1,7 @@
 import type { Inventory } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import { isRunnerOwned } from '../rules/scope.js';
+import { recordMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Run } from './run.js';
 
 const RULE_FILE = /(^|\/)\.git(ignore|attributes)$/;
@@ -56,6 +57,7 @@ export async function takeBaseline(run: Run): Promise<Baseline> {
   const keep = protectedFiles(run, { index, inventory, unfaithful }, run.config.scope.default_forbidden_globs);
   const inTree = await run.vault.keep('tree', repository.workTree, keep, inventory);
   const inGit = await world.gitdir.keepMetadata(repository, metadata, run.vault);
+  const mainWorkspace = await recordMainWorkspace(run);
   return {
     head,
     tree,
@@ -64,6 +66,7 @@ export async function takeBaseline(run: Run): Promise<Baseline> {
     refs,
     index,
     unfaithful,
+    ...(mainWorkspace !== undefined && { mainWorkspace }),
     notRestorable: [...inTree.tooLarge, ...inGit.tooLarge],
   };
 }

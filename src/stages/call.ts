@@ -5,6 +5,8 @@ import { charge, type Delta } from '../rules/budget.js';
 import { checkAgainst, type Checked } from '../schemas.js';
 import { saveState, timeLeft, type Run } from './run.js';
 
+const MAX_LOGGED = 8000;
+
 /** What a stage decides about a call; the rest is the same for every role. */
 export type Question = Pick<
   AgentRequest,
@@ -23,10 +25,10 @@ export type Question = Pick<
  * Asks one agent once. The call and its cap are on disk before the program starts; the real cost
  * replaces the cap with the next save. A call whose cost is unknown stays counted at its cap.
  */
-export async function ask(run: Run, question: Question, counted: Delta): Promise<AgentResult> {
+export async function ask(run: Run, question: Question, counts: Delta): Promise<AgentResult> {
   const { world, config } = run;
   const milestone = config.project.milestone_id;
-  await saveState(run, charge(run.state, milestone, { ...counted, estimated_cost_usd: question.maxCostUsd }));
+  await saveState(run, charge(run.state, milestone, { ...counts, estimated_cost_usd: question.maxCostUsd }));
   const number = run.record.calls.length + 1;
   const scratchDir = world.join(run.scratch, `call-${number}`);
   await world.files.ensureDir(scratchDir);
@@ -39,7 +41,7 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
     scratchDir,
     sessionId: world.newSessionId(),
     options: {
-      command: config.claude_code_cli.command,
+      command: run.agentProgram,
       outputFormat: config.claude_code_cli.output_format,
       noSessionPersistence: config.claude_code_cli.no_session_persistence,
       permissionMode,
@@ -52,7 +54,7 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
     run: (child) => world.spawn.run({ ...child, owner: run.id }),
     writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
   });
-  const neverStarted = result.kind === 'failed' && result.class === 'not_started';
+  const neverStarted = result.kind === 'failed' && ['not_started', 'refused'].includes(result.class);
   const countedUsd = result.call.costUsd ?? (neverStarted ? 0 : question.maxCostUsd);
   run.record.calls.push({ role: question.role, result, countedUsd });
   world.log.info('called', {
@@ -61,12 +63,26 @@ export async function ask(run: Run, question: Question, counted: Delta): Promise
     ...result.call,
     argv: result.call.argv.join(' '),
   });
-  if (result.call.notice !== undefined) run.record.warnings.push(result.call.notice);
+  if (result.kind === 'answered')
+    world.log.info('answered', { role: question.role, text: result.text.slice(0, MAX_LOGGED) });
+  warnOnce(run, result.call.notice);
+  if (result.call.denials.length > 0)
+    warnOnce(run, `the agent program refused its ${question.role}: ${counted(result.call.denials)}`);
   const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
   const limited = result.kind === 'limited' && result.until !== undefined;
   // Not on disk yet: what the agent did to the runner's files is measured first.
   run.state = limited ? { ...settled, not_before: result.until } : settled;
   return result;
+}
+
+function warnOnce(run: Run, warning: string | undefined): void {
+  if (warning !== undefined && !run.record.warnings.includes(warning)) run.record.warnings.push(warning);
+}
+
+/** `Edit ×2, Bash ×1`. */
+function counted(names: readonly string[]): string {
+  const all = [...new Set(names)].map((name) => `${name} ×${names.filter((other) => other === name).length}`);
+  return all.join(', ');
 }
 
 /** Asks the workspace's schema as well, where the user changed it: it can only refuse more. */

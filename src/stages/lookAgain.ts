@@ -1,6 +1,7 @@
 import type { Change } from '../model.js';
 import { sortOut } from './measure.js';
 import { walkTree } from './baseline.js';
+import { restoreMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Measured, Run } from './run.js';
 import { frozenRoot, HUGE_BYTES } from './tree.js';
 import { effectiveScope } from '../rules/scope.js';
@@ -38,6 +39,7 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
   const otherRefs = gitdir
     .changedRefs(baseline.refs, refs, ownRef)
     .filter(({ ref }) => !measured.refsMoved.some((known) => known.ref === ref));
+  const inMain = await restoreMainWorkspace(run, baseline);
   const all = await sinceJudged(run, baseline, measured);
   const { judged } = await sortOut(run, baseline, all, effectiveScope(run.config, task).forbidden);
   const known = new Set(measured.changes.map((change) => change.path));
@@ -47,11 +49,13 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
     !run.vault.has('tree', change.path) &&
     !baseline.index.has(change.path);
   const created = judged.filter(isNew);
-  if (created.length > 0) await removeCreated(run, measured, created);
+  const stuck = created.length > 0 ? await removeCreated(run, measured, created) : [];
   return {
     headMoved: [],
     created: created.map((change) => change.path),
     changed: [
+      ...stuck,
+      ...inMain,
       ...judged.filter((change) => !isNew(change)).map((change) => change.path),
       ...metadata.changed.map((path) => `.git/${path}`),
       ...otherRefs.map(({ ref }) => ref),
@@ -87,13 +91,16 @@ async function sinceJudged(run: Run, baseline: Baseline, measured: Measured): Pr
   );
 }
 
-async function removeCreated(run: Run, measured: Measured, created: readonly Change[]): Promise<void> {
+/** Removes what the checks created; names what could not be removed. */
+async function removeCreated(run: Run, measured: Measured, created: readonly Change[]): Promise<string[]> {
   const paths = created.map((change) => change.path);
   const now = new Map(created.flatMap((change) => (change.after ? [[change.path, change.after] as const] : [])));
-  await run.world.restore.restoreTree(run.repository.workTree, measured.inventory, now, paths, () => {
+  const { restoreTree } = run.world.restore;
+  const problems = await restoreTree(run.repository.workTree, measured.inventory, now, paths, () => {
     throw new Error('a created file has no earlier content');
   });
   run.record.warnings.push(
     `verification created ${paths.length} untracked file(s), which were removed: ${paths.slice(0, 3).join(', ')}`,
   );
+  return problems;
 }

@@ -2,10 +2,14 @@ import type { Change, Entry } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import type { TouchedPath } from '../rules/judge.js';
 import { isGitPath, isRunnerOwned } from '../rules/scope.js';
+import { checkBlocked, parseJson } from '../schemas.js';
 import { countLines, type LineCount } from './lines.js';
 import { trackedFolders, walkTree } from './baseline.js';
-import type { Baseline, Measured, Run } from './run.js';
+import { restoreMainWorkspace } from './mainWorkspace.js';
+import { workspacePath, type Baseline, type Measured, type Run } from './run.js';
 import { buildMeasuredTree, HUGE_BYTES } from './tree.js';
+
+const MAX_NOTE = 64 * 1024;
 
 /**
  * Measures what happened to the repository since the baseline. Git's metadata is put back by bytes
@@ -17,6 +21,7 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
   const headAfter = await gitdir.readHead(repository);
   const refsAfter = await gitdir.readRefs(repository);
   const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
+  const inMain = await restoreMainWorkspace(run, baseline);
   const inventory = await walkTree(run, baseline.index);
   const all = await differences(run, baseline, inventory);
   const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
@@ -27,7 +32,10 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
   return {
     inventory,
     changes: judged,
-    touched: judged.map((change) => describe(run, baseline, change, lines.get(change.path), unheld.get(change.path))),
+    touched: [
+      ...judged.map((change) => describe(run, baseline, change, lines.get(change.path), unheld.get(change.path))),
+      ...inMain.map(ofMainWorkspace),
+    ],
     ignoredChanged: ignored,
     metadataChanged: restored.changed,
     // Read again: what was put back as metadata, such as a replacing ref, has not moved.
@@ -51,6 +59,11 @@ function movedTo(
   return commit !== undefined && commit !== baseline.head.commit ? commit : undefined;
 }
 
+/** The blob id of a file's bytes as they were at the baseline, where it is known. */
+export function baseHash(run: Run, baseline: Baseline, path: string): string | undefined {
+  return run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid);
+}
+
 /** Every path that differs from the baseline, ignored or not. */
 export async function differences(
   run: Run,
@@ -61,8 +74,7 @@ export async function differences(
   return run.world.inventory.changes(
     baseline.inventory,
     inventory,
-    (path) =>
-      run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid),
+    (path) => baseHash(run, baseline, path),
     (path, entry) =>
       run.world.inventory.blobHash(run.world.inventory.absolute(workTree, path), entry.size, objectFormat),
   );
@@ -77,12 +89,14 @@ export async function sortOut(
 ): Promise<{ judged: Change[]; ignored: string[] }> {
   const forbidden = matcher(forbiddenGlobs, { twins: true });
   const owned = isRunnerOwned(run.config);
+  const submodule = inSubmodule(baseline);
   const folders = all.some((change) => change.before?.kind === 'dir')
     ? trackedFolders(baseline.index)
     : new Set<string>();
   const always = (change: Change): boolean =>
     baseline.index.has(change.path) ||
     owned(change.path) ||
+    submodule(change.path) ||
     isGitPath(change.path) ||
     folders.has(change.path) ||
     (!isPrunedFolder(change) && forbidden(change.path) !== undefined);
@@ -94,11 +108,12 @@ export async function sortOut(
   const unknown = open.filter((change) => !wasIgnored(change)).map(asked);
   const rules =
     unknown.length === 0 ? new Set<string>() : await run.git.ignored(unknown, await ruleRoot(run, baseline));
+  const note = await otherRunnersNote(run, all);
   const ignored = new Set(
     open.filter((change) => wasIgnored(change) || rules.has(asked(change))).map((change) => change.path),
   );
   return {
-    judged: all.filter((change) => !ignored.has(change.path) && !otherRunnersNote(run, change)),
+    judged: all.filter((change) => !ignored.has(change.path) && change.path !== note),
     ignored: [...ignored].sort(),
   };
 }
@@ -107,22 +122,42 @@ function isPrunedFolder(change: Change): boolean {
   return change.after?.pruned === true || change.before?.pruned === true;
 }
 
-/** A second runner that found the lock held may write BLOCKED.json meanwhile, and nothing else. */
-function otherRunnersNote(run: Run, change: Change): boolean {
-  const { workspace_dir } = run.config;
-  const name = change.path.startsWith(`${workspace_dir}/`) ? change.path.slice(workspace_dir.length + 1) : '';
-  return change.after?.kind === 'file' && /^BLOCKED\.json(\.\d+)?$/.test(name);
+/** A second runner that found the lock held may write just that into BLOCKED.json meanwhile, and nothing else. */
+async function otherRunnersNote(run: Run, changes: readonly Change[]): Promise<string | undefined> {
+  const path = workspacePath(run, 'BLOCKED.json');
+  if (!changes.some((change) => change.path === path && change.after?.kind === 'file')) return undefined;
+  const read = await run.world.files.readText(run.world.join(run.workspace, 'BLOCKED.json'), MAX_NOTE);
+  const parsed = read.found === 'text' ? parseJson(read.text) : undefined;
+  const note = parsed?.ok ? checkBlocked(parsed.value) : undefined;
+  return note?.ok && note.value.code === 'BLOCKED_LOCK_HELD' ? path : undefined;
 }
 
 /** A folder that holds only the ignore and attribute files as they stood before. */
 export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
   const root = run.world.join(run.scratch, 'rules');
+  await run.world.files.removeTree(root);
   for (const [path, entry] of baseline.inventory) {
     if (entry.kind !== 'file' || !/(^|\/)\.git(ignore|attributes)$/.test(path)) continue;
     await run.vault.copyTo('tree', path, run.world.join(root, path));
   }
   await run.world.files.ensureDir(root);
   return root;
+}
+
+/** Already put back, and told of like any other touched path. */
+function ofMainWorkspace(path: string): TouchedPath {
+  const lines = { linesAdded: 0, linesDeleted: 0, estimated: false };
+  return { path, change: 'modified', kind: 'file', ...lines, ownedByRunner: true, insideSubmodule: false };
+}
+
+/** Whether a path is a submodule or lies in one: its files are another repository's, and nobody may touch them. */
+function inSubmodule({ index }: Baseline): (path: string) => boolean {
+  return (path) => {
+    for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
+      if (index.get(path.slice(0, at))?.mode === '160000') return true;
+    }
+    return index.get(path)?.mode === '160000';
+  };
 }
 
 /** A folder is no file: what takes its place is new, and a file that gave way to one is deleted. */
@@ -138,12 +173,6 @@ function describe(
   lines: LineCount | undefined,
   unheld: string | undefined,
 ): TouchedPath {
-  const gitlinks = (path: string): boolean => {
-    for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
-      if (baseline.index.get(path.slice(0, at))?.mode === '160000') return true;
-    }
-    return baseline.index.get(path)?.mode === '160000';
-  };
   return {
     path: change.path,
     change: sortOf(change),
@@ -152,7 +181,7 @@ function describe(
     linesDeleted: lines?.deleted ?? 0,
     estimated: lines?.estimated ?? false,
     ownedByRunner: isRunnerOwned(run.config)(change.path),
-    insideSubmodule: gitlinks(change.path),
+    insideSubmodule: inSubmodule(baseline)(change.path),
     // A huge file is left to the limit on lines, which says more.
     ...(unheld !== undefined && (change.after?.size ?? 0) <= HUGE_BYTES && { unheld }),
   };

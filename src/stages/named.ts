@@ -10,13 +10,15 @@ export interface Named {
   readonly texts: ReadonlyMap<string, string>;
   /** Schemas the user changed: they are asked besides the package's own and can only refuse more. */
   readonly changedSchemas: ReadonlySet<string>;
+  /** Where the agent program was found, outside the repository; undefined where it was not. */
+  readonly agentProgram?: string;
 }
 
 /** Reads every file the config names; says which of them can't be used, and what to do about it. */
 export async function readNamed(
   world: World,
   root: string,
-  { orchestrator, builder }: Config,
+  { orchestrator, builder, claude_code_cli: cli }: Config,
 ): Promise<Named & { problems: string[] }> {
   const { claude_code: settings } = builder;
   const schemas: [path: string, original: string][] = [
@@ -37,6 +39,14 @@ export async function readNamed(
     else if (read.found === 'missing') problems.push(`${path} is missing; \`relais init\` writes it`);
     else problems.push(`${path} can't be read: ${read.why}`);
   }
+  const caps: [path: string, most: number][] = [
+    [orchestrator.system_prompt_file, orchestrator.max_prompt_chars],
+    [settings.system_prompt_file, settings.max_prompt_chars],
+  ];
+  for (const [path, most] of caps) {
+    const { length } = texts.get(path) ?? '';
+    if (length > most) problems.push(`${path} has ${length} characters, more than max_prompt_chars (${most})`);
+  }
   const changedSchemas = new Set<string>();
   for (const [path, original] of schemas) {
     const text = texts.get(path);
@@ -46,5 +56,7 @@ export async function readNamed(
     const problem = await schemaProblem(text);
     if (problem !== undefined) problems.push(`${path} is no usable JSON Schema: ${problem}`);
   }
-  return { texts, changedSchemas, problems };
+  const { programs, env } = world;
+  const agentProgram = await programs.resolveProgram(cli.command, root, programs.trustedPath(env.PATH, root));
+  return { texts, changedSchemas, problems, ...(agentProgram !== undefined && { agentProgram }) };
 }

@@ -1,4 +1,8 @@
 import { countersOf, warned, charge } from '../rules/budget.js';
+import { NO_TASK } from '../rules/report.js';
+import { renderReport } from '../rules/reportMd.js';
+import { checkReport, parseJson } from '../schemas.js';
+import type { Config } from '../generated/types.js';
 import type { World } from '../world/world.js';
 import { closeJournal, readJournal } from './journal.js';
 import { workspaceOf, type Ready } from './place.js';
@@ -27,8 +31,10 @@ export async function openRun(
     repository,
     config,
     configText: place.configText,
+    agentProgram: place.named.agentProgram ?? config.claude_code_cli.command,
     prompts: await gatherPrompts(world, place, read),
-    git: await place.git(),
+    // The user's own ignore and attribute files lie where the Hands can write: copies of them decide.
+    git: world.git.createGit(repository, await world.git.copyRules(await place.settings(), scratch)),
     vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
     privateDir,
     scratch,
@@ -86,7 +92,15 @@ async function gatherPrompts(world: World, place: Ready, read: Workspace): Promi
     builderResultSchema: text(builder.claude_code.builder_result_schema_file),
     changedSchemas: named.changedSchemas,
     facts: await want(world.join(root, config.workspace_dir), 'FACTS.md'),
-    lastReport: last === '' && lastRun !== undefined ? await want(workspace, 'REPORT.md') : last,
+    lastReport: last === '' ? lastWithTask(await want(workspace, 'REPORT.json'), config) : last,
     blocked: read.blocked === undefined ? '' : JSON.stringify(read.blocked),
   };
+}
+
+/** Without history, REPORT.json is all there is; it only counts if its tick had a task. */
+function lastWithTask(text: string, config: Config): string {
+  const parsed = text === '' ? undefined : parseJson(text);
+  const report = parsed?.ok ? checkReport(parsed.value) : undefined;
+  if (!report?.ok || report.value.task.task_id === NO_TASK.task_id) return '';
+  return renderReport(report.value, config.runner.render_report_md.max_chars);
 }

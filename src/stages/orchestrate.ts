@@ -109,9 +109,7 @@ async function accept(run: Run, task: Task): Promise<Task> {
   await saveState(run, state);
   await writeOwned(run, 'TASK.json', `${JSON.stringify(task, null, 2)}\n`);
   const scope = effectiveScope(run.config, task);
-  run.world.say(
-    'ORCHESTRATE',
-    `${task.task_kind} task ${task.task_id}: ${scope.maxFiles} files, ${scope.maxLines} lines at most`,
-  );
+  const limits = task.task_kind === 'execute' ? `: ${scope.maxFiles} files, ${scope.maxLines} lines at most` : '';
+  run.world.say('ORCHESTRATE', `${task.task_kind} task ${task.task_id}${limits}`);
   return task;
 }

@@ -3,6 +3,7 @@ import type { Repository } from '../model.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import { readConfig } from '../rules/config.js';
 import type { Git } from '../world/git.js';
+import type { GitSettings } from '../world/gitCall.js';
 import type { World } from '../world/world.js';
 import { readNamed, type Named } from './named.js';
 
@@ -13,8 +14,9 @@ const MAX_CONFIG = 1024 * 1024;
 export interface Place {
   readonly root: string;
   readonly repository?: Repository;
-  /** Git for the repository, with the settings that stood at the first question. */
+  /** Git for the repository, and the user's settings for it as they stood at the first question. */
   readonly git?: () => Promise<Git>;
+  readonly settings?: () => Promise<GitSettings>;
   readonly config?: Config;
   readonly configText: string;
   /** What the config names; there if the config is. */
@@ -24,13 +26,17 @@ export interface Place {
 
 /** A place with a repository and a valid config. */
 export type Ready = Place & { readonly repository: Repository; readonly config: Config } & Required<
-    Pick<Place, 'git' | 'named'>
+    Pick<Place, 'git' | 'settings' | 'named'>
   >;
 
 /** Whether everything is there that a tick, an answer or a recovery needs. */
 export function isReady(place: Place): place is Ready {
   return (
-    place.repository !== undefined && place.config !== undefined && place.named !== undefined && place.git !== undefined
+    place.repository !== undefined &&
+    place.config !== undefined &&
+    place.named !== undefined &&
+    place.git !== undefined &&
+    place.settings !== undefined
   );
 }
 
@@ -40,7 +46,7 @@ export async function locate(world: World): Promise<Place> {
   const root = opened.found === 'yes' ? opened.repository.workTree : world.cwd;
   const git: PreflightFacts['git'] = opened.found === 'yes' ? { ok: true } : { ok: false, why: opened.why };
   const repository =
-    opened.found === 'yes' ? { repository: opened.repository, git: gitOf(world, opened.repository) } : {};
+    opened.found === 'yes' ? { repository: opened.repository, ...gitOf(world, opened.repository) } : {};
   const file = world.join(root, CONFIG_FILE);
   const read = await world.files.readText(file, MAX_CONFIG);
   if (read.found !== 'text') {
@@ -68,11 +74,10 @@ export async function locate(world: World): Promise<Place> {
   return { root, ...repository, config: checked.value, configText: read.text, named, facts: { config, git } };
 }
 
-function gitOf(world: World, repository: Repository): () => Promise<Git> {
-  let made: Promise<Git> | undefined;
-  const make = async (): Promise<Git> =>
-    world.git.createGit(repository, await world.git.readSettings(repository.workTree));
-  return () => (made ??= make());
+function gitOf(world: World, repository: Repository): Required<Pick<Place, 'git' | 'settings'>> {
+  let read: Promise<GitSettings> | undefined;
+  const settings = (): Promise<GitSettings> => (read ??= world.git.readSettings(repository.workTree));
+  return { settings, git: async () => world.git.createGit(repository, await settings()) };
 }
 
 /** The workspace folder with state and history: in the main work tree, whatever work tree a tick runs in. */

@@ -68,6 +68,11 @@ interface Way {
 async function choose(world: World, place: Ready, interrupted: Interrupted, keep: boolean): Promise<Way> {
   const { journal } = interrupted;
   const { run_id: id, phase } = journal;
+  if (journal.work_tree !== place.repository.workTree && journal.hands_started)
+    return {
+      step: `leave ${id} to the work tree it ran in`,
+      act: async () => ({ left: [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`] }),
+    };
   if (journal.commit !== undefined && (await tipOf(world, place.repository, journal)) === journal.commit)
     return {
       step: `finish ${id}: its commit ${journal.commit} is on the branch`,
@@ -103,8 +108,6 @@ async function finishCommit(world: World, place: Ready, journal: Journal): Retur
 
 async function undo(world: World, place: Ready, interrupted: Interrupted): ReturnType<Way['act']> {
   const { journal, aliveUntil } = interrupted;
-  if (journal.work_tree !== place.repository.workTree)
-    return { left: [`run \`relais recover\` in ${journal.work_tree}: the tick was interrupted there`] };
   const ended = await world.spawn.endOrphans(journal.run_id);
   const tip = await tipOf(world, place.repository, journal);
   if (tip !== journal.head.commit && (await branchMovedMs(world, place.repository, journal)) > aliveUntil)
@@ -176,6 +179,7 @@ async function reopen(
     repository,
     config,
     configText: place.configText,
+    agentProgram: '',
     prompts: NO_PROMPTS,
     git,
     vault,

@@ -1,10 +1,11 @@
 import type { Outcome } from '../outcome.js';
 import { countersOf } from '../rules/budget.js';
 import { buildReport } from '../rules/report.js';
+import { renderReport } from '../rules/reportMd.js';
 import type { World } from '../world/world.js';
 import { isReady, workspaceOf, type Place } from './place.js';
 import { readWorkspace } from './preflight.js';
-import { blockedNote, pathsOf, timing, writeLog, writeReports, type Begun, type Ended } from './writing.js';
+import { blockedNote, pathsOf, timing, writeLog, writeMarkdown, type Begun, type Ended } from './writing.js';
 
 /** Ends a tick that never started: BLOCKED.json with the remedy, and a report where one can be valid. */
 export async function refuse(world: World, place: Place, begun: Begun, blocked: Outcome): Promise<Ended> {
@@ -44,7 +45,11 @@ async function reported(world: World, place: Place, begun: Begun, ended: Ended):
     warnings: [],
     paths: pathsOf(config, undefined),
   });
-  return { ...ended, report, reportMd: await writeReports(world, workspaceAt(world, place), config, report) };
+  const folder = workspaceAt(world, place);
+  const reportMd = renderReport(report, config.runner.render_report_md.max_chars);
+  await world.files.writeJson(world.join(folder, 'REPORT.json'), report);
+  await writeMarkdown(world, folder, config, reportMd);
+  return { ...ended, report, reportMd };
 }
 
 /** Also without a repository or a valid config, the workspace is looked for where it usually lies. */

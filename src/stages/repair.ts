@@ -30,7 +30,8 @@ export async function repairWorkspace(world: World, place: Ready, dryRun: boolea
 }
 
 async function setAside(world: World, place: Ready, folder: string, name: string): Promise<void> {
-  await world.files.move(world.join(folder, name), world.join(folder, `${name}.broken`));
+  const file = world.join(folder, name);
+  if (await world.files.exists(file)) await world.files.move(file, `${file}.broken`);
   if (name !== 'STATE.json') return;
   await world.files.writeJson(world.join(folder, 'STATE.json'), await stateFromHistory(world, place));
 }

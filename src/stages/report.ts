@@ -1,6 +1,9 @@
 import { outcome, type Outcome } from '../outcome.js';
-import { countersOf } from '../rules/budget.js';
+import { countersOf, warned } from '../rules/budget.js';
 import { buildReport, type ReportFacts } from '../rules/report.js';
+import { refValue } from '../rules/judge.js';
+import { renderReport } from '../rules/reportMd.js';
+import { visible } from '../rules/text.js';
 import { closeJournal, writePhase } from './journal.js';
 import { saveState, type Run } from './run.js';
 import {
@@ -10,7 +13,7 @@ import {
   timing,
   writeHistory,
   writeLog,
-  writeReports,
+  writeMarkdown,
   type Ended,
 } from './writing.js';
 
@@ -19,7 +22,7 @@ const NO_COMMIT = '0000000';
 /** Ends a tick that started: state, history, both reports; the verdict no longer changes, except if nothing can be written. */
 export async function finish(run: Run, ending: Outcome): Promise<Ended> {
   const { world } = run;
-  world.say('REPORT', `${ending.verdict.toUpperCase()} ${ending.code}`);
+  world.say('REPORT', ending.code);
   const ended = await written(run, ending).catch((error: unknown) => unwritten(run, ending, error));
   return writeLog(world, run.workspace, ended);
 }
@@ -31,8 +34,11 @@ async function written(run: Run, ending: Outcome): Promise<Ended> {
   if (record.baseline !== undefined && !open) await writePhase(run, 'report');
   await settleState(run, ending);
   const report = buildReport(reportFacts(run, ending));
-  await writeHistory(run, ending, report);
-  const reportMd = await writeReports(world, run.workspace, config, report);
+  await world.files.writeJson(world.join(run.workspace, 'REPORT.json'), report);
+  // From here on nothing changes the verdict any more.
+  const reportMd = renderReport(report, config.runner.render_report_md.max_chars);
+  await attempt(run, 'REPORT.md', () => writeMarkdown(world, run.workspace, config, reportMd));
+  await attempt(run, 'the history', () => writeHistory(run, ending, report));
   const blocked = ending.verdict === 'blocked' ? blockedNote(world, run.id, ending) : undefined;
   if (blocked !== undefined) await world.files.writeJson(world.join(run.workspace, 'BLOCKED.json'), blocked);
   if (!open) {
@@ -47,7 +53,17 @@ async function written(run: Run, ending: Outcome): Promise<Ended> {
     reportMd,
     ...(blocked !== undefined && { blocked }),
     ...(record.pendingQuestion !== undefined && { pendingQuestion: record.pendingQuestion }),
+    ...(ending.verdict === 'stop' && record.rejectedRef !== undefined && { rejectedRef: record.rejectedRef }),
   };
+}
+
+async function attempt({ world }: Run, what: string, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    world.log.error(`${what} could not be written`, { error });
+    world.say('REPORT', `${what} could not be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** A6: the report can't be written. A verified commit is kept, the caller is told, BLOCKED.json is tried. */
@@ -83,17 +99,23 @@ async function settleState(run: Run, ending: Outcome): Promise<void> {
         }
       : {};
   if (asked.pending_question !== undefined) {
-    run.record.pendingQuestion = asked.pending_question.prompt;
+    run.record.pendingQuestion = asked.pending_question;
     run.record.warnings.push(`question: ${asked.pending_question.prompt}`);
   }
   const moved = (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({
     run_id: run.id,
-    text: `${ref} moved from ${before ?? '(absent)'} to ${after ?? '(deleted)'} during ${run.id}; it was left there`,
+    text: `${visible(ref)} moved from ${refValue(before, '(absent)')} to ${refValue(after, '(deleted)')} during ${run.id}; it was left there`,
   }));
   if (run.record.builderOutputValid === false) run.record.warnings.push('builder_output_valid=false');
+  const warnings = warned(run.config, countersOf(run.state, run.config.project.milestone_id));
+  // What was said at the start need not be said again; a counter may have moved on since.
+  run.record.warnings.splice(0, Infinity, ...run.record.warnings.filter((line) => !line.startsWith('budget critical')));
+  run.record.warnings.push(...warnings);
+  for (const warning of warnings) run.world.say('REPORT', `warning: ${warning}`);
   await saveState(run, {
     ...run.state,
     ...asked,
+    budget_warning: warnings.length > 0,
     notices: [...run.state.notices, ...moved].slice(-50),
     ...(task !== undefined && { last_task_run_id: run.id }),
   });

@@ -3,7 +3,7 @@ import type { Change, Entry } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import { effectiveScope } from '../rules/scope.js';
 import { walkTree } from './baseline.js';
-import { differences, measure, sortOut } from './measure.js';
+import { baseHash, differences, measure, sortOut } from './measure.js';
 import type { Baseline, Measured, Run } from './run.js';
 import { HUGE_BYTES } from './tree.js';
 
@@ -22,21 +22,65 @@ export async function rollBack(
   const forbidden = forbiddenGlobs(run);
   const open = async (current: ReadonlyMap<string, Entry>): Promise<Change[]> =>
     (await remaining(run, baseline, current, forbidden)).filter(({ path }) => !spared.has(path));
-  const measured = await measureForRollback(run, baseline, forbidden);
-  await saveRejected(run, baseline, measured, verdict);
-  let current = measured.inventory;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const left = await open(current);
+  let current = await keepRefused(run, baseline, forbidden, verdict);
+  let left = await open(current);
+  for (let round = 0; round === 0 || (round < ROUNDS && left.length > 0); round += 1) {
     await putBack(run, baseline, current, left);
     // Whatever was put back, a walk of its own has to prove it.
     current = await walkTree(run, baseline.index);
-    if ((await open(current)).length > 0) continue;
-    await restoreEmptyFolders(run, baseline, current);
-    return [];
+    left = await open(current);
   }
-  return (await open(current)).map(
+  left = await withoutLinkCounts(run, baseline, left);
+  if (left.length === 0) await restoreEmptyFolders(run, baseline, current);
+  return left.map(
     (change) => `${change.path} (${change.before === undefined ? 'was created' : 'could not be restored'})`,
   );
+}
+
+/** Keeps the refused work as a commit or, where git can't, as files; returns the work tree as it was found. */
+async function keepRefused(
+  run: Run,
+  baseline: Baseline,
+  forbidden: readonly string[],
+  verdict: Outcome,
+): Promise<ReadonlyMap<string, Entry>> {
+  const { world, repository } = run;
+  try {
+    const measured = await measureForRollback(run, baseline, forbidden);
+    await saveRejected(run, baseline, measured, verdict);
+    return measured.inventory;
+  } catch (error) {
+    world.log.error('the refused work could not be committed', { error });
+    await world.gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
+    const current = await walkTree(run, baseline.index);
+    const paths = (await remaining(run, baseline, current, forbidden))
+      .filter(({ after }) => after?.kind === 'file')
+      .map(({ path }) => path);
+    const folder = world.join(run.privateDir, 'rejected', run.id);
+    await world.restore.freeze(repository.workTree, paths, folder);
+    run.record.warnings.push(
+      `git could not keep the refused work (${error instanceof Error ? error.message : String(error)}); its files are in ${folder}`,
+    );
+    return current;
+  }
+}
+
+/** A file that is back by its bytes may have more or fewer names than before: an ignored one, say, which is nobody's to remove. */
+async function withoutLinkCounts(run: Run, baseline: Baseline, changes: readonly Change[]): Promise<Change[]> {
+  const { inventory } = run.world;
+  const left: Change[] = [];
+  for (const change of changes) {
+    const { path, before, after } = change;
+    const wanted = before?.hash ?? baseHash(run, baseline, path);
+    const alike = before?.kind === 'file' && after?.kind === 'file' && before.mode === after.mode;
+    if (!alike || before.nlink === after.nlink || wanted === undefined) left.push(change);
+    else {
+      const at = inventory.absolute(run.repository.workTree, path);
+      if ((await inventory.blobHash(at, after.size, run.repository.objectFormat)) !== wanted) left.push(change);
+      else run.record.warnings.push(`${path} is back, but has ${after.nlink} names instead of ${before.nlink}`);
+    }
+  }
+  return left;
 }
 
 function forbiddenGlobs(run: Run): readonly string[] {

@@ -1,6 +1,6 @@
 import type { AgentResult } from '../agents/agent.js';
 import type { BuilderResult, Config, State, Task } from '../generated/types.js';
-import type { Change, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
+import type { Change, Entry, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
 import type { TouchedPath } from '../rules/judge.js';
 import type { Git } from '../world/git.js';
 import type { TreeChange } from '../world/gitWrite.js';
@@ -11,12 +11,14 @@ import type { World } from '../world/world.js';
 export interface Baseline {
   readonly head: Head;
   readonly tree: string;
-  readonly inventory: Map<string, Inventory extends ReadonlyMap<string, infer E> ? E : never>;
+  readonly inventory: Map<string, Entry>;
   readonly metadata: Inventory;
   readonly refs: RefMap;
   readonly index: ReadonlyMap<string, IndexEntry>;
   /** Tracked paths whose bytes git could not give back: converted by attributes, or hidden by index flags. */
   readonly unfaithful: ReadonlySet<string>;
+  /** The workspace in the main work tree, where the tick runs in another one. */
+  readonly mainWorkspace?: Map<string, Entry>;
   /** Files that are protected but too large to be kept. */
   readonly notRestorable: readonly string[];
 }
@@ -64,7 +66,7 @@ export interface TickRecord {
   builderOutputValid?: boolean;
   commit?: string;
   rejectedRef?: string;
-  pendingQuestion?: string;
+  pendingQuestion?: { readonly prompt: string; readonly choices: readonly string[] };
   handsStarted: boolean;
   settled: boolean;
   readonly calls: CallRecord[];
@@ -85,6 +87,8 @@ export interface Run {
   readonly repository: Repository;
   readonly config: Config;
   readonly configText: string;
+  /** The agent program, found before the Hands could put another in its place. */
+  readonly agentProgram: string;
   readonly prompts: Prompts;
   readonly git: Git;
   readonly vault: Vault;
@@ -134,12 +138,26 @@ export function workspacePath(run: Run, name: string): string {
 export async function writeOwned(run: Run, name: string, text: string): Promise<void> {
   await run.world.files.writeAtomic(run.world.join(run.workspace, name), text);
   const { baseline } = run.record;
-  if (baseline === undefined || run.repository.mainTree !== run.repository.workTree) return;
-  const path = workspacePath(run, name);
-  const entry = await run.world.inventory.entryAt(run.repository.workTree, path);
-  if (entry === undefined) baseline.inventory.delete(path);
-  else baseline.inventory.set(path, entry);
-  await run.vault.keep('tree', run.repository.workTree, [path], baseline.inventory);
+  if (baseline === undefined) return;
+  const { mainWorkspace } = baseline;
+  if (mainWorkspace === undefined)
+    await takeNote(
+      run,
+      { ns: 'tree', root: run.repository.workTree, entries: baseline.inventory },
+      workspacePath(run, name),
+    );
+  else await takeNote(run, { ns: 'main', root: run.workspace, entries: mainWorkspace }, name);
+}
+
+async function takeNote(
+  run: Run,
+  seen: { readonly ns: 'tree' | 'main'; readonly root: string; readonly entries: Map<string, Entry> },
+  path: string,
+): Promise<void> {
+  const entry = await run.world.inventory.entryAt(seen.root, path);
+  if (entry === undefined) seen.entries.delete(path);
+  else seen.entries.set(path, entry);
+  await run.vault.keep(seen.ns, seen.root, [path], seen.entries);
 }
 
 /** Stores the state; the counters are on disk before whatever they count begins. */

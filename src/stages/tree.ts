@@ -41,15 +41,15 @@ export async function buildMeasuredTree(
     else if (after.size > HUGE_BYTES) notInTree.push({ path, why: `${after.size} bytes` });
     else toStore.push(change);
   }
-  const refused = await freezeTouched(run, toStore);
-  notInTree.push(...[...refused].map(([path, why]) => ({ path, why: `can't be read (${why})` })));
-  const frozen = toStore.filter(({ path }) => !refused.has(path));
+  const unread = await freezeTouched(run, toStore);
+  notInTree.push(...[...unread].map(([path, why]) => ({ path, why: `can't be read (${why})` })));
+  const frozen = toStore.filter(({ path }) => !unread.has(path));
   held.push(...(await storeFrozen(run, baseline, frozen)));
-  const tree =
-    held.length === 0
-      ? baseline.tree
-      : await run.git.buildTree(baseline.head.commit, held, run.world.join(run.scratch, 'index'));
-  return { tree, held, notInTree };
+  if (held.length === 0) return { tree: baseline.tree, held, notInTree };
+  const indexFile = run.world.join(run.scratch, `index-${run.world.newSessionId()}`);
+  const { tree, refused } = await run.git.buildTree(baseline.head.commit, held, indexFile);
+  notInTree.push(...refused.map((path) => ({ path, why: 'has a name that git does not accept' })));
+  return { tree, held: held.filter(({ path }) => !refused.includes(path)), notInTree };
 }
 
 async function freezeTouched(run: Run, changes: readonly Change[]): Promise<Map<string, string>> {

@@ -36,6 +36,8 @@ export async function verify(
   const facts: VerifyFacts = { ...NOTHING, task_kind: task.task_kind };
   const tainted = decide(VERIFY_ROWS, { ...facts, problems });
   if (tainted !== undefined || !expanded.ok) return tainted?.outcome;
+  if (expanded.checks.length === 0 && run.config.verification.templates.length > 0)
+    run.record.warnings.push('no check was run: the task names none');
   await reserve(run, expanded.checks.length);
   for (const check of expanded.checks) {
     const failed = await runCheck(run, check, programs.get(check.cmd));
@@ -68,11 +70,14 @@ const NOTHING: Omit<VerifyFacts, 'task_kind'> = {
 /** The ending of a tick that was told to stop, by a signal or by its own deadline. */
 export function interrupted(run: Run): Outcome {
   const reason = String(run.signal.reason);
-  return outcome('STOP_INTERRUPTED', [
-    reason === 'deadline'
-      ? `the tick reached max_tick_seconds (${run.config.runner.max_tick_seconds})`
-      : `interrupted by ${reason}`,
-  ]);
+  const { max_tick_seconds: limit } = run.config.runner;
+  return reason === 'deadline'
+    ? outcome('STOP_INTERRUPTED', [`the tick reached max_tick_seconds (${limit})`], {
+        remedy: 'Ask for a smaller step, or raise runner.max_tick_seconds; then run again.',
+      })
+    : outcome('STOP_INTERRUPTED', [`interrupted by ${reason}`], {
+        remedy: 'It was stopped from outside and nothing was kept. Run again when you like.',
+      });
 }
 
 async function escapes(run: Run, checks: readonly Check[]): Promise<string[]> {

@@ -15,7 +15,9 @@ export interface Ended {
   readonly report?: Report;
   readonly reportMd?: string;
   readonly blocked?: Blocked;
-  readonly pendingQuestion?: string;
+  readonly pendingQuestion?: { readonly prompt: string; readonly choices: readonly string[] };
+  /** Where the refused work is kept. */
+  readonly rejectedRef?: string;
 }
 
 /** When a tick began, and what it is called. */
@@ -63,12 +65,10 @@ export function pathsOf(config: Config, runId: string | undefined): ReportFacts[
   };
 }
 
-/** REPORT.json, and REPORT.md made from it. */
-export async function writeReports(world: World, folder: string, config: Config, report: Report): Promise<string> {
-  const reportMd = renderReport(report, config.runner.render_report_md.max_chars);
-  await world.files.writeJson(world.join(folder, 'REPORT.json'), report);
-  if (config.runner.render_report_md.enabled) await world.files.writeAtomic(world.join(folder, 'REPORT.md'), reportMd);
-  return reportMd;
+/** REPORT.md; one that is no longer wanted would tell of another tick. */
+export async function writeMarkdown(world: World, folder: string, config: Config, text: string): Promise<void> {
+  const file = world.join(folder, 'REPORT.md');
+  await (config.runner.render_report_md.enabled ? world.files.writeAtomic(file, text) : world.files.removeFile(file));
 }
 
 /** A tick that was blocked before it had a task leaves no history. */

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Head, IndexEntry, Repository } from '../model.js';
@@ -9,8 +7,11 @@ import type { Environment } from './gitProgram.js';
 import { numstat } from './gitLines.js';
 import { openBlobs, type BlobReader } from './gitBlobs.js';
 import * as read from './gitRead.js';
+import { attributeRules } from './gitRules.js';
 import * as write from './gitWrite.js';
-import { absolute, decodePath, splitZ } from './paths.js';
+import { decodePath, splitZ } from './paths.js';
+
+export { copyRules } from './gitRules.js';
 
 const CONVERTING = ['filter', 'ident', 'working-tree-encoding'];
 const KEPT_KEYS =
@@ -37,7 +38,12 @@ export interface Git {
   ignored(paths: readonly string[], ruleRoot: string): Promise<Set<string>>;
   storeFiles(root: string, paths: readonly string[]): Promise<Map<string, string>>;
   storeBytes(bytes: Buffer): Promise<string>;
-  buildTree(base: string, changes: readonly write.TreeChange[], indexFile: string): Promise<string>;
+  /** The tree, and the names git does not accept in one. */
+  buildTree(
+    base: string,
+    changes: readonly write.TreeChange[],
+    indexFile: string,
+  ): Promise<{ tree: string; refused: string[] }>;
   numstat(from: string, to: string): Promise<Map<string, { added: number; deleted: number }>>;
   patch(from: string, to: string, file: string, maxBytes: number): Promise<{ cut: boolean }>;
   commitTree(commit: { tree: string; parents: readonly string[]; message: string; date: Date }): Promise<string>;
@@ -186,39 +192,6 @@ async function convertedPaths(
     if (sizes.get(entries.get(file)?.oid ?? '') !== size(file)) converted.add(file);
   }
   return converted;
-}
-
-/** The texts of all attributes files that count: in the tree, the repository's own, the user's, the system's. */
-async function attributeRules(
-  repository: Repository,
-  settings: GitSettings,
-  entries: ReadonlyMap<string, IndexEntry>,
-): Promise<string[]> {
-  const home = settings.env['HOME'] || os.homedir();
-  const folder = settings.env['XDG_CONFIG_HOME'] || path.join(home, '.config');
-  const configured = settings.config.findLast(([key]) => key === 'core.attributesfile')?.[1];
-  const users = configured ? configured.replace(/^~(?=\/)/, home) : path.join(folder, 'git', 'attributes');
-  const files: (string | Buffer)[] = [
-    path.join(repository.commonDir, 'info', 'attributes'),
-    path.resolve(repository.workTree, users),
-    '/etc/gitattributes',
-  ];
-  for (const file of entries.keys()) {
-    if (file === '.gitattributes' || file.endsWith('/.gitattributes')) files.push(absolute(repository.workTree, file));
-  }
-  const texts = await Promise.all(files.map(ruleText));
-  return texts.filter((text) => text !== undefined);
-}
-
-async function ruleText(file: string | Buffer): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'latin1');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Not there, or a folder or dangling link: git reads no rules from it either.
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP') return undefined;
-    throw error;
-  }
 }
 
 /** The main work tree, as git lists it first; undefined where it is bare or gone. */

@@ -34,7 +34,7 @@ export async function buildTree(
   base: string,
   changes: readonly TreeChange[],
   indexFile: string,
-): Promise<string> {
+): Promise<{ tree: string; refused: string[] }> {
   // A sparse or split user index must not shape ours.
   const plain = ['-c', 'core.sparseCheckout=false', '-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
   const env = { GIT_INDEX_FILE: indexFile };
@@ -42,9 +42,10 @@ export async function buildTree(
   await git([...plain, 'read-tree', base], { env });
   const update = [...plain, 'update-index', '-z', '--index-info'];
   const { stderr } = await git(update, { env, stdin: indexInfo(changes, base) });
-  // A name git does not accept is only mentioned, and the tree would lack it.
-  if (/Ignoring path/.test(stderr)) throw new GitError(update, 0, stderr);
-  return line((await git([...plain, 'write-tree'], { env })).stdout);
+  // A name git does not accept is only mentioned, and the tree lacks it.
+  const refused = changes.map(({ path }) => path).filter((path) => stderr.includes(`Ignoring path ${path}\n`));
+  if (/Ignoring path/.test(stderr) && refused.length === 0) throw new GitError(update, 0, stderr);
+  return { tree: line((await git([...plain, 'write-tree'], { env })).stdout), refused };
 }
 
 /** Puts entries into the user's index and has it take note of the files as they are now. */

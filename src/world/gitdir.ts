@@ -1,14 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Entry, Head, Inventory, RefMap, Repository } from '../model.js';
 import { blobHash, changes, emptyFolders, entryAt, markRacy, walk } from './inventory.js';
 import { absolute, parentOf } from './paths.js';
-import { readPacked, readSmall } from './refs.js';
-import { ancestors, lstatOf, makeFolder, reachable, removeAll, replaceFile } from './replace.js';
+import { packedRefsBroken } from './refs.js';
+import { dropPackedReplacements, replacePacked, restoreBranch } from './refsBack.js';
+import { makeFolder } from './replace.js';
 import { restoreTree } from './restore.js';
 import type { Vault } from './vault.js';
 
-export { changedRefs, readHead, readRefs } from './refs.js';
+export { changedRefs, readHead, readRefs, refsProblem } from './refs.js';
 
 const TOP_FILES = new Set([
   'HEAD',
@@ -26,6 +27,7 @@ const TOP_FOLDERS = new Set([
   'hooks',
   'info',
   'refs',
+  'reftable',
   'branches',
   'remotes',
   'rebase-merge',
@@ -52,7 +54,7 @@ const OTHER_WORK_TREE = /^worktrees\/[^/]+(\/(config\.worktree|gitdir|commondir|
 const MODULE_NOISE = /\/(index|COMMIT_EDITMSG|ORIG_HEAD|FETCH_HEAD|gc\.log|gc\.pid|[^/]*\.lock)$/;
 /** Put back, but not held against anybody: honest git commands and their automatic upkeep write them. */
 const EXEMPT =
-  /^(HEAD|index|sharedindex\.[^/]*|index\.lock|HEAD\.lock|packed-refs\.lock|objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
+  /^(HEAD|index|sharedindex\.[^/]*|index\.lock|HEAD\.lock|packed-refs\.lock|refs\/.*\.lock|objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
 /** Caches git makes again: without a copy it is enough that a changed one goes. */
 const CACHE = /^(objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
 
@@ -124,7 +126,8 @@ function within(inventory: Inventory, part: Part): Inventory {
 
 /** Other branches and tags: compared by value, never put back. A replacing ref is no branch: it changes what every object means. */
 function isRef(name: string): boolean {
-  return name === 'packed-refs' || name === 'refs' || (name.startsWith('refs/') && !/^refs\/replace(\/|$)/.test(name));
+  if (name === 'packed-refs' || name === 'refs') return true;
+  return name.startsWith('refs/') && !name.endsWith('.lock') && !/^refs\/replace(\/|$)/.test(name);
 }
 
 /** A work tree that was added meanwhile may be somebody else's: it is told of, and left whole. */
@@ -148,7 +151,8 @@ export async function keepMetadata(
     const result = await vault.keep(
       part,
       dir,
-      [...inside.keys()].filter((name) => !isRef(name)),
+      // Refs are not put back, but a broken packed-refs is: without it git answers nothing.
+      [...inside.keys()].filter((name) => !isRef(name) || name === 'packed-refs'),
       inside,
     );
     kept.push(...result.kept.map((name) => `${part}/${name}`));
@@ -173,26 +177,12 @@ export async function restoreMetadata(
     const paths = await restorePart({ part, dir, repo, vault }, within(before, part), within(now, part));
     changed.push(...paths.filter((name) => !EXEMPT.test(name)));
   }
+  if (packedRefsBroken(repo.commonDir)) changed.push(await replacePacked(repo, before, vault));
   changed.push(...(await dropPackedReplacements(repo, refs)));
   // Without this folder git no longer takes the place for a repository.
   makeFolder(repo.commonDir, 'refs');
   if (head.ref !== undefined) await restoreBranch(repo, before, head.ref, head.commit);
   return { changed: [...new Set(changed)].sort() };
-}
-
-/** A replacing ref can also hide among the packed ones; those that are new there go. */
-async function dropPackedReplacements(repo: Repository, refs: RefMap): Promise<string[]> {
-  const dir = repo.commonDir;
-  const planted = [...readPacked(dir)]
-    .filter(([ref, oid]) => ref.startsWith('refs/replace/') && refs.get(ref) !== oid)
-    .map(([ref]) => ref);
-  if (planted.length === 0) return [];
-  const lines = readFileSync(`${dir}/packed-refs`, 'latin1').split('\n');
-  const kept = lines.filter((line) => !planted.some((ref) => line.endsWith(` ${ref}`)));
-  const mode = lstatOf(dir, 'packed-refs')?.mode ?? 0o644;
-  const wanted = { mode: mode & 0o7777, mtimeMs: Date.now() };
-  await replaceFile(dir, 'packed-refs', wanted, Buffer.from(kept.join('\n'), 'latin1'));
-  return planted;
 }
 
 interface Place {
@@ -220,21 +210,4 @@ async function restorePart({ part, dir, repo, vault }: Place, before: Inventory,
   const problems = await restoreTree(dir, wanted, now, restorable, (name) => vault.bytes(part, name));
   if (problems.length > 0) throw new Error(`git's metadata in ${dir} could not be put back: ${problems.join('; ')}`);
   return paths;
-}
-
-/** Makes the own branch mean the commit again, loose or packed as it was where that still works. */
-async function restoreBranch(repo: Repository, before: Inventory, ref: string, commit: string): Promise<void> {
-  const dir = repo.commonDir;
-  const old = before.get(`${dir === repo.gitDir ? 'git' : 'common'}/${ref}`);
-  const open = reachable(dir, ref);
-  if (open) removeAll(dir, `${ref}.lock`);
-  const stats = open ? lstatOf(dir, ref) : undefined;
-  if (stats?.isFile() && readSmall(dir, ref, 1024)?.trim() === commit) return;
-  if (old === undefined && readPacked(dir).get(ref) === commit) {
-    if (stats !== undefined) removeAll(dir, ref);
-    return;
-  }
-  for (const folder of ancestors(ref)) makeFolder(dir, folder);
-  if (lstatOf(dir, ref)?.isDirectory()) removeAll(dir, ref);
-  await replaceFile(dir, ref, { mode: old?.mode ?? 0o644, mtimeMs: Date.now() }, Buffer.from(`${commit}\n`));
 }

@@ -18,6 +18,8 @@ const KINDS = new Map<number, Kind>([
   [constants.S_IFCHR, 'char'],
 ]);
 const RACY_MS = 2000;
+/** Reading more than this takes longer than the moment it is about. */
+const LARGE_BYTES = 64 * 1024 * 1024;
 
 export interface WalkOptions {
   /** Neither recorded nor entered. */
@@ -132,7 +134,7 @@ export async function markRacy(
 ): Promise<void> {
   const entries = inventory as Map<string, Entry>;
   for (const [path, entry] of entries) {
-    if (entry.kind !== 'file' || entry.ctimeMs <= startedMs - RACY_MS) continue;
+    if (entry.kind !== 'file' || entry.ctimeMs <= startedMs - RACY_MS || entry.size > LARGE_BYTES) continue;
     const hash = await hashIfReadable(() => blobHash(absolute(root, path), entry.size, format));
     if (hash !== undefined) entries.set(path, { ...entry, hash });
   }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { ensureDir } from './files.js';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -47,7 +48,7 @@ export function openLog(now: () => Date): Log {
       lines = [];
       const text: string[] = [];
       // Loaded here so that commands that log nothing start without it.
-      const { pino } = await import('pino');
+      const { default: pino } = await import('pino');
       const logger = pino({ base: null, timestamp: false }, { write: (line: string) => void text.push(line) });
       for (const line of due) logger[line.level](line.fields, '%s', line.message);
       await append(dir, `${now().toISOString().slice(0, 10)}.log`, text.join(''));
@@ -70,7 +71,7 @@ export function redact(value: unknown, depth: number): unknown {
 }
 
 async function append(dir: string, name: string, text: string): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  await ensureDir(dir);
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
   const handle = await open(path.join(dir, name), flags, 0o600);
   try {

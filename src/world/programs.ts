@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, realpathSync } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -22,8 +22,17 @@ async function isProgram(file: string): Promise<boolean> {
 export function trustedPath(pathValue: string | undefined, workTree: string): string {
   return (pathValue ?? '/usr/local/bin:/usr/bin:/bin')
     .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder) && !inside(workTree, folder))
+    .filter((folder) => path.isAbsolute(folder) && !inside(workTree, folder) && !inside(workTree, resolved(folder)))
     .join(path.delimiter);
+}
+
+function resolved(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return folder;
+    throw error;
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { absolute, decodePath } from './paths.js';
 import { lstatOf } from './replace.js';
 
 const SMALL = 64 * 1024;
+const PACKED_LINE = /^(#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs\/.+)$/;
 const MAX_PACKED = 256 * 1024 * 1024;
 
 /**
@@ -12,8 +13,6 @@ const MAX_PACKED = 256 * 1024 * 1024;
  * description in brackets where no ref could be read. A loose ref wins over a packed one.
  */
 export async function readRefs(repo: Repository): Promise<RefMap> {
-  if (lstatOf(repo.commonDir, 'reftable') !== undefined)
-    throw new Error(`${repo.commonDir} keeps its refs in the reftable format, which Relais cannot read`);
   const refs = new Map(readPacked(repo.commonDir));
   for (const dir of new Set([repo.commonDir, repo.gitDir])) {
     if (!lstatOf(dir, 'refs')?.isDirectory()) continue;
@@ -36,6 +35,21 @@ export async function readRefs(repo: Repository): Promise<RefMap> {
 function readValue(dir: string, name: string): string {
   const text = readSmall(dir, name, SMALL);
   return text === undefined ? '(unreadable)' : text.trim() === '' ? '(empty)' : text.trim();
+}
+
+/** Why the refs of a repository can't be read without git; undefined if they can. */
+export function refsProblem(repo: Repository): string | undefined {
+  return lstatOf(repo.commonDir, 'reftable') === undefined
+    ? undefined
+    : `${repo.commonDir} keeps its refs in the reftable format, which Relais can't read`;
+}
+
+/** Whether `packed-refs` is something git would refuse to read. */
+export function packedRefsBroken(commonDir: string): boolean {
+  const stats = lstatOf(commonDir, 'packed-refs');
+  if (stats === undefined) return false;
+  const text = readSmall(commonDir, 'packed-refs', MAX_PACKED);
+  return text === undefined || text.split('\n').some((line) => line !== '' && !PACKED_LINE.test(line));
 }
 
 /** The refs of `packed-refs` alone. */

@@ -8,7 +8,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
@@ -36,7 +35,7 @@ interface Work {
   readonly content: (path: string, entry: Entry) => Promise<Readable | Buffer>;
   /** Folders whose mode is set at the end. */
   readonly folderModes: Map<string, number>;
-  /** The first restored name of every file that had several. */
+  /** A name that already stands of every file that had several. */
   readonly firstNames: Map<number, string>;
   readonly problems: string[];
 }
@@ -52,8 +51,9 @@ export async function restoreTree(
   paths: readonly string[],
   content: (path: string, entry: Entry) => Promise<Readable | Buffer>,
 ): Promise<string[]> {
-  const work: Work = { root, wanted, current, content, folderModes: new Map(), firstNames: new Map(), problems: [] };
   const ordered = [...new Set(paths)].sort();
+  const firstNames = survivors(wanted, current, new Set(ordered));
+  const work: Work = { root, wanted, current, content, folderModes: new Map(), firstNames, problems: [] };
   for (const path of ordered) await attempt(work, path, () => openFolders(work, path));
   // The reverse of the sorted order has what lies in a folder before the folder.
   for (const path of ordered.toReversed()) await attempt(work, path, () => removeUnwanted(work, path));
@@ -64,6 +64,21 @@ export async function restoreTree(
   for (const [path, mode] of [...work.folderModes].sort(([a], [b]) => (a < b ? 1 : -1)))
     await attempt(work, path, () => setFolderMode(root, path, mode));
   return work.problems;
+}
+
+/** Names of files with several names that nobody touched: the others are linked to them again. */
+function survivors(wanted: Inventory, current: Inventory, touched: ReadonlySet<string>): Map<number, string> {
+  const names = new Map<number, string>();
+  for (const path of touched) {
+    const entry = wanted.get(path);
+    if (entry?.kind === 'file' && entry.nlink > 1) names.set(entry.ino, '');
+  }
+  if (names.size === 0) return names;
+  for (const [path, entry] of wanted) {
+    if (names.get(entry.ino) === '' && !touched.has(path) && current.get(path)?.ino === entry.ino)
+      names.set(entry.ino, path);
+  }
+  return new Map([...names].filter(([, path]) => path !== ''));
 }
 
 /** One path that resists must not keep the others from coming back. */
@@ -109,9 +124,13 @@ function removeUnwanted(work: Work, path: string): void {
 }
 
 function removeIfEmpty(root: string, path: string): boolean {
-  if (readdirSync(absolute(root, path), 'buffer').length > 0) return false;
-  rmdirSync(absolute(root, path));
-  return true;
+  try {
+    rmdirSync(absolute(root, path));
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
 }
 
 async function bringBack(work: Work, path: string, entry: Entry): Promise<void> {

@@ -20,7 +20,7 @@ import { entryOf } from './inventory.js';
 import { absolute, fsPath, parentOf } from './paths.js';
 
 /** Whose paths: the work tree's, its own git folder's, or the shared git folder's. */
-export type Namespace = 'tree' | 'git' | 'common';
+export type Namespace = 'tree' | 'git' | 'common' | 'main';
 
 /** Private copies of files that git could not give back, kept between ticks. */
 export interface Vault {
@@ -53,11 +53,12 @@ interface Copy {
 
 type Copies = Map<string, Copy>;
 
-const NAMESPACES: readonly Namespace[] = ['tree', 'git', 'common'];
+const NAMESPACES: readonly Namespace[] = ['tree', 'git', 'common', 'main'];
 const MAX_BYTES: Record<Namespace, number> = {
   tree: 16 * 1024 * 1024,
   git: 256 * 1024 * 1024,
   common: 256 * 1024 * 1024,
+  main: 16 * 1024 * 1024,
 };
 const RACY_MS = 2000;
 const INDEX = 'index.json';
@@ -195,7 +196,12 @@ function writeIndex(dir: string, format: string, copies: Record<Namespace, Copie
 }
 
 function readIndex(dir: string, format: string): Record<Namespace, Copies> {
-  const copies: Record<Namespace, Copies> = { tree: new Map(), git: new Map(), common: new Map() };
+  const copies: Record<Namespace, Copies> = {
+    tree: new Map(),
+    git: new Map(),
+    common: new Map(),
+    main: new Map(),
+  };
   const file = path.join(dir, INDEX);
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return copies;
   const index = parseIndex(file);

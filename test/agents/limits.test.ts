@@ -16,7 +16,9 @@ const WORDINGS: readonly [text: string, until: string | undefined][] = [
   ['Claude AI usage limit reached|1794990141', new Date(1_794_990_141_000).toISOString()],
   ['Claude usage limit reached. Your limit will reset at 3pm (America/Bogota).', '2026-11-18T20:00:00.000Z'],
   // The next occurrence, in the zone's own day.
-  ["You've hit your session limit · resets 5:59am (UTC)", '2026-11-19T05:59:00.000Z'],
+  ["You've hit your session limit · resets 5:54am (UTC)", '2026-11-19T05:54:00.000Z'],
+  // Just passed: the seconds were cut off, so it is a matter of a minute.
+  ["You've hit your session limit · resets 5:59am (UTC)", '2026-11-18T06:01:00.000Z'],
   ["You've hit your session limit · resets 12am (UTC)", '2026-11-19T00:00:00.000Z'],
   ["You've hit your session limit · resets 12pm (UTC)", '2026-11-18T12:00:00.000Z'],
   ["You've hit your session limit · resets 11pm (America/Los_Angeles)", '2026-11-18T07:00:00.000Z'],

@@ -11,7 +11,7 @@ describe('relais demo', () => {
     expect(end).toMatchObject({ code: 0, stderr: '' });
     for (const phase of ['LOCK', 'PREFLIGHT', 'ORCHESTRATE', 'BUILD', 'JUDGE', 'VERIFY', 'SETTLE', 'REPORT'])
       expect(end.stdout).toContain(`  ${phase}`);
-    expect(end.stdout).toContain('SUCCESS  SUCCESS\n  blast radius: 1 files, +1/-1, 0 new');
+    expect(end.stdout).toContain('  SUCCESS\n  blast radius: 1 file, +1/-1, 0 new');
     expect(end.stdout).toContain('STOP  STOP_SCOPE_VIOLATION_FORBIDDEN');
     expect(end.stdout).toContain('because: ');
     expect(end.stdout).toContain('relais/REPORT.md of tick 2:');

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/rules/config.js';
 import { commitAll, everything, git, json, project, relais, sandbox } from './relais.js';
@@ -231,7 +232,16 @@ it('the next tick finds everything in order once the files are committed', async
   await relais(['init', '--yes'], at);
   await commitAll({ repo, env: box.env });
   expect((await git(['ls-files'], { repo, env: box.env })).split('\n')).toEqual(expect.arrayContaining(WRITTEN));
-  const end = await relais(['status', '--preflight', '--json'], at);
+  const bare = path.join(box.root, 'only git');
+  await mkdir(bare);
+  await symlink((await execa('/bin/sh', ['-c', 'command -v git'])).stdout, path.join(bare, 'git'));
+  const without = await relais(['status', '--preflight', '--json'], { ...at, env: { ...box.env, PATH: bare } });
+  expect(json(without).failing[0].evidence[0]).toContain('the agent program "claude" was not found');
+  const bin = path.join(box.root, 'bin');
+  await mkdir(bin);
+  await writeFile(path.join(bin, 'claude'), '#!/bin/sh\n', { mode: 0o755 });
+  const env = { ...box.env, PATH: `${bin}${path.delimiter}${box.env['PATH']}` };
+  const end = await relais(['status', '--preflight', '--json'], { ...at, env });
   expect(json(end)).toMatchObject({ ready: true, failing: [] });
   expect(end.code).toBe(0);
 });

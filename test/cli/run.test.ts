@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -20,9 +20,17 @@ describe('relais run ends with the exit code of its verdict', () => {
     const base = await git(['rev-parse', 'HEAD'], scratch);
     const end = await relais(['run'], at(scratch));
     expect(end.code).toBe(0);
-    expect(end.stdout).toContain('SUCCESS  SUCCESS');
-    expect(end.stdout).toContain('blast radius: 1 files, +1/-0, 0 new');
+    expect(end.stdout).toContain('SUCCESS\n');
+    expect(end.stdout).toContain('blast radius: 1 file, +1/-0, 0 new');
     expect(await git(['rev-parse', 'HEAD^'], scratch)).toBe(base);
+    const logs = path.join(scratch.repo, 'relais', 'logs');
+    const log = await readFile(path.join(logs, (await readdir(logs))[0] ?? ''), 'utf8');
+    expect(
+      log
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ).toContain('ended');
     expect(await git(['status', '--porcelain', '-uall'], scratch)).toBe('');
   });
 

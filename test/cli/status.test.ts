@@ -113,7 +113,7 @@ describe('status', () => {
     const { run_id } = json(await relais(['run', '--json'], at(scratch)));
     const after = await relais(['status'], at(scratch));
     expect(after.stdout).toContain('ticks: 1 of 200 used');
-    expect(after.stdout).toContain(`last report  SUCCESS, 1 files, +1/-0, 0 new (${run_id})`);
+    expect(after.stdout).toContain(`last report  SUCCESS, 1 file, +1/-0, 0 new (${run_id})`);
     const told = json(await relais(['status', '--json'], at(scratch)));
     expect(told).toMatchObject({
       ok: true,

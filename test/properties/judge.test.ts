@@ -5,9 +5,12 @@ import { makeGround, type Ground } from './ground.js';
 import { holds } from './holds.js';
 import { anyPlay, gitPlay, insidePlay, type Play } from './scripts.js';
 
-/** Edit scripts played in all; the seed of a failure is printed, RELAIS_PROPERTY_SEED plays it again. */
+/**
+ * Edit scripts played in all. The seed is fixed, so that a change and not luck turns this red; new
+ * ground is searched with RELAIS_PROPERTY_SEED=random, and the seed of a failure is printed.
+ */
 const RUNS = Number(process.env['RELAIS_PROPERTY_RUNS'] ?? 510);
-const SEED = process.env['RELAIS_PROPERTY_SEED'];
+const SEED = process.env['RELAIS_PROPERTY_SEED'] ?? '20261118';
 
 let made: Ground;
 
@@ -41,7 +44,7 @@ describe('the Judge sees exactly what changed, and the tick ends in one commit o
           const { code } = await holds(made, play);
           codes.set(code, (codes.get(code) ?? 0) + 1);
         }),
-        { numRuns, ...(SEED !== undefined && { seed: Number(SEED) }) },
+        { numRuns, ...(SEED !== 'random' && { seed: Number(SEED) }) },
       );
       expect([...codes.values()].reduce((sum, count) => sum + count, 0)).toBe(numRuns);
       if (process.env['RELAIS_PROPERTY_COUNTS'] !== undefined)

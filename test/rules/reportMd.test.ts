@@ -13,15 +13,15 @@ import { sampleTask, touch } from './samples.js';
 describe('REPORT.md', () => {
   test('of a success', () => {
     expect(renderReport(buildReport(reportFacts({ warnings: ['budget critical'] })), 6000)).toBe(
-      `# Relais: SUCCESS \`SUCCESS\`
+      `# Relais: SUCCESS
 
-- Blast radius: 1 files, +1/-1, 0 new
+- Blast radius: 1 file, +1/-1, 0 new
 - Task: \`T1\` (execute), milestone \`M1\`
 - Intent: \`Make the sum right.\`
 - Run: \`20300101T000000Z-abcdef\`, \`2030-01-01T00:00:00.000Z\` to \`2030-01-01T00:00:05.000Z\`, 5000 ms
 - Commits: base \`${'a'.repeat(40)}\`, head \`${'b'.repeat(40)}\`
 - Scope: ok
-- Diff: 1 files, 2 lines, patch \`relais/history/20300101T000000Z-abcdef/diff.patch\`
+- Diff: 1 file, 2 lines, patch \`relais/history/20300101T000000Z-abcdef/diff.patch\`
 - Budget: 1 ticks, 1 orchestrator calls, 1 builder calls, 0 verify runs, 0.25 USD
 - History: \`relais/history/20300101T000000Z-abcdef\`
 
