@@ -1,6 +1,7 @@
 import path from 'node:path';
-import { because, code, cutTo, flag, kept, there, told } from './looks.js';
-import type { Seen, Situation, Switch } from './play.js';
+import { code, cutTo, ends, flag, kept, there, told } from './looks.js';
+import type { Seen, Switch } from './play.js';
+import { CHECKS } from './checks.js';
 import * as at from './situations.js';
 
 const SHORT_ORDERS = at.ordersOf(600);
@@ -27,11 +28,6 @@ export const OF_THE_BENCH = {
   history: { dir: 'bench/history' },
 };
 
-/** How the tick ended, and what its one check was given at last. */
-function lastArg({ end }: Seen): [string, string | undefined] {
-  return [end.outcome.code, end.report?.verification.runs[0]?.args.at(-1)];
-}
-
 function ignoredFile({ end, files }: Seen): [string, string | undefined] {
   return [end.outcome.code, files['build/out.txt']];
 }
@@ -40,25 +36,13 @@ function agents(seen: Seen): string[] {
   return kept(seen).meta.calls.map((call) => `${call.role}: ${call.agent}`);
 }
 
-/** A switch that makes a tick that goes well end otherwise. */
-function ends(key: string, to: Switch['to'] & {}, place: Situation, [verdict, words = '']: [string, string?]): Switch {
-  return {
-    key,
-    to,
-    at: place,
-    look: because(words),
-    normal: ['SUCCESS', false],
-    turned: [verdict, true],
-  };
-}
-
 const REFUSED = 'BLOCKED_MISSING_CONFIG';
 const SPENT = 'BLOCKED_BUDGET_EXHAUSTED';
 const LARGE = 'STOP_DIFF_TOO_LARGE';
-const TAINTED = 'STOP_VERIFY_TAINTED';
 
 /** Switches that decide how a tick ends: each is turned in a tick of its own. */
 export const ALONE: readonly Switch[] = [
+  ...CHECKS,
   ends('runner.require_git', false, at.shipped, [REFUSED, 'require_git']),
   ends('orchestrator.allowed_tools', 'Read', at.shipped, [REFUSED, 'allowed_tools']),
   ends('budgets.per_milestone.max_ticks', 0, at.shipped, [SPENT, 'ticks']),
@@ -109,73 +93,6 @@ export const ALONE: readonly Switch[] = [
   ends('scope.ceilings.max_files_touched', 3, at.wide, [LARGE, 'files touched']),
   ends('scope.ceilings.max_lines_changed', 4, at.wide, [LARGE, 'lines changed']),
   ends('builder.claude_code.strict_builder_json', true, at.inFence, ['STOP_BUILDER_OUTPUT_INVALID', 'fence']),
-  ends('verification.timeout_fast_seconds', 1, at.naps, ['STOP_VERIFY_FAILED_FAST', 'timed out']),
-  ends('verification.timeout_slow_seconds', 1, at.naps, ['STOP_VERIFY_FAILED_SLOW', 'timed out']),
-  ends('verification.max_param_len', 8, at.withParam('test_filter', 'ninechars'), [TAINTED, '8']),
-  ends('verification.reject_metachars_regex', '[%]', at.withParam('test_filter', 'a%b'), [TAINTED, 'metachars']),
-  {
-    key: 'verification.reject_metachars_regex',
-    to: '[%]',
-    at: at.withParam('test_filter', 'a;b'),
-    look: lastArg,
-    normal: [TAINTED, undefined],
-    turned: ['SUCCESS', 'a;b'],
-  },
-  {
-    key: 'verification.reject_whitespace_in_params',
-    to: false,
-    at: at.withParam('test_filter', 'a b'),
-    look: lastArg,
-    normal: [TAINTED, undefined],
-    turned: ['SUCCESS', 'a b'],
-  },
-  {
-    key: 'verification.reject_dotdot',
-    to: false,
-    at: at.withParam('test_filter', 'a..b'),
-    look: lastArg,
-    normal: [TAINTED, undefined],
-    turned: ['SUCCESS', 'a..b'],
-  },
-  {
-    key: 'verification.templates[].params.*.kind',
-    also: {
-      verification: {
-        templates: [
-          {
-            id: 'test_file',
-            cmd: 'node',
-            args: ['checks/check.js', 'pass', '{{file}}'],
-            params: { file: { kind: 'string_token' } },
-          },
-        ],
-      },
-    },
-    at: at.withParam('test_file', '/somewhere/else'),
-    look: lastArg,
-    normal: [TAINTED, undefined],
-    turned: ['SUCCESS', '/somewhere/else'],
-  },
-  {
-    key: 'verification.templates[].id',
-    also: {
-      verification: {
-        templates: ['lint', 'test', 'sing'].map((id) => ({ id, cmd: 'node', args: ['checks/check.js', 'pass'] })),
-      },
-    },
-    at: at.plain,
-    look: ({ calls }) => calls[0]?.prompt_tail.split('\n').includes('- sing'),
-    normal: false,
-    turned: true,
-  },
-  {
-    key: 'verification.env',
-    to: { SWITCH: 'on' },
-    at: at.asksEnvironment,
-    look: code,
-    normal: 'STOP_VERIFY_FAILED_FAST',
-    turned: 'SUCCESS',
-  },
   {
     key: 'runner.crash_cleanup.validate_runner_json_files',
     to: false,
@@ -196,6 +113,25 @@ export const ALONE: readonly Switch[] = [
     }),
     normal: { code: 'BLOCKED_ORCHESTRATOR_OUTPUT_INVALID', charged: 'M1' },
     turned: { code: 'SUCCESS', charged: 'M2' },
+  },
+  {
+    key: 'runner.render_report_md.max_chars',
+    to: 500,
+    at: at.refused,
+    look: ({ files }) => files['relais/REPORT.md']?.includes('cut here'),
+    normal: false,
+    turned: true,
+  },
+  {
+    key: 'runner.render_report_md.max_chars',
+    to: 500,
+    at: at.onlyReport,
+    look: ({ calls }) => ({
+      given: calls[0]?.prompt_tail.includes('# Relais: STOP'),
+      cut: calls[0]?.prompt_tail.includes('cut here'),
+    }),
+    normal: { given: true, cut: false },
+    turned: { given: true, cut: true },
   },
   {
     key: 'orchestrator.max_prompt_chars',

@@ -1,5 +1,5 @@
 import type { Meta } from '../../src/generated/types.js';
-import type { Call, Seen } from './play.js';
+import type { Call, Seen, Situation, Switch } from './play.js';
 
 type Role = 'orchestrator' | 'builder';
 
@@ -58,4 +58,21 @@ export function kept({ files }: Seen): { folder: string; meta: Meta } {
   const name = Object.keys(files).find((file) => file.endsWith('/meta.json'));
   if (name === undefined) throw new Error('the tick left no meta.json');
   return { folder: name.split('/').slice(0, -2).join('/'), meta: JSON.parse(files[name] ?? '') as Meta };
+}
+
+/** A switch that makes a tick that goes well end otherwise. */
+export function ends(
+  key: string,
+  to: Switch['to'] & {},
+  place: Situation,
+  [verdict, words = '']: [string, string?],
+): Switch {
+  return {
+    key,
+    to,
+    at: place,
+    look: because(words),
+    normal: ['SUCCESS', false],
+    turned: [verdict, true],
+  };
 }

@@ -115,7 +115,29 @@ export const elsewhere: Situation = {
   scenario: script({}, EDIT),
 };
 
-/** The same, and the runner's own state is lost. */
+/** Nothing may be spent. */
+export const refused: Situation = {
+  config: { budgets: { per_milestone: { max_ticks: 0, max_orchestrator_calls: 0, max_builder_calls: 0 } } },
+  scenario: script({}, EDIT),
+};
+
+/** A fixture's expected report, with an id, times and commits as a real one has. */
+async function earlierReport(): Promise<string> {
+  const text = await readFile('fixtures/F009_diff_too_large/expect.report.json', 'utf8');
+  return text
+    .replaceAll('<run_id>', EARLIER)
+    .replaceAll('<time>', '2026-01-01T12:00:00.000Z')
+    .replaceAll(/<(base|head)>/g, 'a'.repeat(40));
+}
+
+/** Of the earlier tick only REPORT.json is left. */
+export const onlyReport: Situation = {
+  files: REQUEST,
+  untracked: { 'relais/REPORT.json': await earlierReport() },
+  scenario: script({}, EDIT),
+};
+
+/** A record in that folder, while the runner's own state is lost. */
 export const forgotten: Situation = {
   untracked: { [`relais/past/${EARLIER}/report.md`]: 'Told from the past.\n' },
   scenario: script({}, EDIT),
