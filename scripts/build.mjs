@@ -1,5 +1,5 @@
 // Bundles the command and the scripted agent, so that start-up reads a few files instead of hundreds.
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -13,11 +13,14 @@ const COMMONJS = [
 const root = fileURLToPath(new URL('..', import.meta.url));
 const entryPoints = { cli: 'src/cli.ts', 'scripted-agent': 'src/agents/scripted/program.ts' };
 
-rmSync(`${root}/dist`, { recursive: true, force: true });
+const [dist, fresh, old] = ['dist', `dist.new-${process.pid}`, `dist.old-${process.pid}`].map(
+  (name) => `${root}/${name}`,
+);
+
 await build({
   absWorkingDir: root,
   entryPoints,
-  outdir: 'dist',
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -32,4 +35,8 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
-for (const name of Object.keys(entryPoints)) chmodSync(`${root}/dist/${name}.js`, 0o755);
+for (const name of Object.keys(entryPoints)) chmodSync(`${fresh}/${name}.js`, 0o755);
+// Swapped in whole: a command that runs meanwhile finds one build or the other.
+if (existsSync(dist)) renameSync(dist, old);
+renameSync(fresh, dist);
+rmSync(old, { recursive: true, force: true });

@@ -48,7 +48,7 @@ export function failureClass(facts: FailureFacts): FailureClass {
 /** What happened and what to do next, for each class. */
 export const FAILURE_MEANING: Readonly<Record<FailureClass, readonly [happened: string, next: string]>> = {
   not_started: ['the agent program could not be started', 'install it or correct claude_code_cli.command'],
-  refused: ['the agent program refused its command line', 'run `relais doctor`; its version may be too old'],
+  refused: ['the agent program ended without an answer', 'run `relais doctor`; its version may not know the options'],
   killed: ['the agent program was ended by a signal from elsewhere', 'run again'],
   output_cap: ['the agent program wrote more output than the runner accepts', 'give a smaller task'],
   no_output: ['the agent program ended without a word', 'run again; if it stays so, run `relais doctor`'],

@@ -249,7 +249,7 @@ export interface Config {
      */
     max_budget_usd: number;
     /**
-     * The request is cut to this length, and says so.
+     * The request is cut to this length, and says so; a system prompt that is longer is refused.
      */
     max_prompt_chars: number;
   };
@@ -306,7 +306,7 @@ export interface Config {
        */
       strict_builder_json: boolean;
       /**
-       * The request is cut to this length, and says so.
+       * The request is cut to this length, and says so; a system prompt that is longer is refused.
        */
       max_prompt_chars: number;
     };

@@ -54,7 +54,7 @@ export async function ask(run: Run, question: Question, counts: Delta): Promise<
     run: (child) => world.spawn.run({ ...child, owner: run.id }),
     writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
   });
-  const neverStarted = result.kind === 'failed' && ['not_started', 'refused'].includes(result.class);
+  const neverStarted = result.kind === 'failed' && result.class === 'not_started';
   const countedUsd = result.call.costUsd ?? (neverStarted ? 0 : question.maxCostUsd);
   run.record.calls.push({ role: question.role, result, countedUsd });
   world.log.info('called', {

@@ -34,7 +34,10 @@ export async function openRun(
     agentProgram: place.named.agentProgram ?? config.claude_code_cli.command,
     prompts: await gatherPrompts(world, place, read),
     // The user's own ignore and attribute files lie where the Hands can write: copies of them decide.
-    git: world.git.createGit(repository, await world.git.copyRules(await place.settings(), scratch)),
+    git: world.git.createGit(
+      repository,
+      await world.git.copyRules(await place.settings(), repository.workTree, scratch),
+    ),
     vault: await world.vault.openVault(world.join(privateDir, 'vault'), repository.objectFormat),
     privateDir,
     scratch,

@@ -5,18 +5,18 @@ import type { IndexEntry, Repository } from '../model.js';
 import type { GitSettings } from './gitCall.js';
 import { absolute } from './paths.js';
 
+const USERS_OWN = [
+  ['core.excludesfile', 'ignore'],
+  ['core.attributesfile', 'attributes'],
+] as const;
+
 /** The settings with the user's own ignore and attribute files replaced by copies as they are now. */
-export async function copyRules(settings: GitSettings, dir: string): Promise<GitSettings> {
-  const { HOME: home = os.homedir(), XDG_CONFIG_HOME: folder = path.join(home, '.config') } = settings.env;
+export async function copyRules(settings: GitSettings, workTree: string, dir: string): Promise<GitSettings> {
   const config = [...settings.config];
-  for (const [key, name] of [
-    ['core.excludesfile', 'ignore'],
-    ['core.attributesfile', 'attributes'],
-  ] as const) {
-    const configured = settings.config.findLast(([known]) => known === key)?.[1];
-    const file = configured?.replace(/^~(?=\/)/, home) ?? path.join(folder, 'git', name);
+  for (const [key, name] of USERS_OWN) {
     const copy = path.join(dir, `user-${name}`);
-    await writeFile(copy, (await ruleText(file)) ?? '', { encoding: 'latin1', mode: 0o600 });
+    const text = await ruleText(usersFile(settings, workTree, key, name));
+    await writeFile(copy, text ?? '', { encoding: 'latin1', mode: 0o600 });
     config.push([key, copy]);
   }
   return { ...settings, config };
@@ -28,13 +28,9 @@ export async function attributeRules(
   settings: GitSettings,
   entries: ReadonlyMap<string, IndexEntry>,
 ): Promise<string[]> {
-  const home = settings.env['HOME'] || os.homedir();
-  const folder = settings.env['XDG_CONFIG_HOME'] || path.join(home, '.config');
-  const configured = settings.config.findLast(([key]) => key === 'core.attributesfile')?.[1];
-  const users = configured ? configured.replace(/^~(?=\/)/, home) : path.join(folder, 'git', 'attributes');
   const files: (string | Buffer)[] = [
     path.join(repository.commonDir, 'info', 'attributes'),
-    path.resolve(repository.workTree, users),
+    usersFile(settings, repository.workTree, 'core.attributesfile', 'attributes'),
     '/etc/gitattributes',
   ];
   for (const file of entries.keys()) {
@@ -42,6 +38,14 @@ export async function attributeRules(
   }
   const texts = await Promise.all(files.map(ruleText));
   return texts.filter((text) => text !== undefined);
+}
+
+/** Where git looks for the user's own rules: as configured, or in its folder of settings. */
+function usersFile(settings: GitSettings, workTree: string, key: string, name: string): string {
+  const home = settings.env['HOME'] || os.homedir();
+  const folder = settings.env['XDG_CONFIG_HOME'] || path.join(home, '.config');
+  const configured = settings.config.findLast(([known]) => known === key)?.[1];
+  return configured ? path.resolve(workTree, configured.replace(/^~(?=\/)/, home)) : path.join(folder, 'git', name);
 }
 
 async function ruleText(file: string | Buffer): Promise<string | undefined> {

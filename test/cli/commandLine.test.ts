@@ -22,7 +22,7 @@ describe('a bad command line exits 64 and says what was meant', () => {
     const end = await relais(args, { cwd: box.root, env: box.env });
     expect(end).toMatchObject({ code: 64, stdout: '' });
     expect(end.stderr).toContain(said);
-    expect(end.stderr).toContain('relais --help');
+    expect(end.stderr).toMatch(/\(relais( [a-z]+)? --help (says more|lists the commands)\)/u);
   });
 
   it('no command at all shows the help', async () => {

@@ -173,8 +173,8 @@ describe('the Brain’s prompt', () => {
     expect(whole.length).toBeGreaterThan(9000);
     expect(tight.length).toBeLessThanOrEqual(9000);
     expect(tight).toContain('{"title":"Task"}');
-    const tiny = orchestratorPrompt(ORCHESTRATOR, input({ ...big, config: limited(2000) }));
-    expect(tiny.length).toBeLessThanOrEqual(2000);
+    const tiny = orchestratorPrompt(ORCHESTRATOR, input({ ...big, config: limited(4000) }));
+    expect(tiny.length).toBeLessThanOrEqual(4000);
     expect(tiny.startsWith('# ')).toBe(true);
     expect(tiny).toMatch(/characters cut/);
   });
@@ -197,10 +197,10 @@ describe('the Hands’ prompt', () => {
   });
 
   test('never exceeds max_prompt_chars', () => {
-    const small = sampleConfig((raw) => (raw['builder'].claude_code.max_prompt_chars = 2000));
-    const long = sampleTask({ builder: { mode: 'claude_code', max_turns: 1, instructions: 'i'.repeat(4000) } });
+    const small = sampleConfig((raw) => (raw['builder'].claude_code.max_prompt_chars = 4000));
+    const long = sampleTask({ builder: { mode: 'claude_code', max_turns: 1, instructions: 'i'.repeat(8000) } });
     const text = builderPrompt(BUILDER, { ...given, config: small, task: long });
-    expect(text.length).toBeLessThanOrEqual(2000);
+    expect(text.length).toBeLessThanOrEqual(4000);
     expect(text).toMatch(/characters cut/);
   });
 });

@@ -5,7 +5,7 @@ import { CHECKS } from './checks.js';
 import * as at from './situations.js';
 
 const SHORT_ORDERS = at.ordersOf(600);
-const LONG_ORDERS = at.ordersOf(3000);
+const LONG_ORDERS = at.ordersOf(5000);
 
 const STAND_IN = path.resolve('test/switches/stand-in.sh');
 const USES_STAND_IN = { claude_code_cli: { command: STAND_IN } };
@@ -52,8 +52,8 @@ export const ALONE: readonly Switch[] = [
   ends('budgets.per_milestone.max_estimated_cost_usd', 2.2, at.shipped, [SPENT, 'estimated_cost_usd']),
   ends('orchestrator.max_budget_usd', 40, at.shipped, [SPENT, 'estimated_cost_usd']),
   ends('builder.claude_code.max_budget_usd', 80, at.shipped, [SPENT, 'estimated_cost_usd']),
-  ends('orchestrator.max_prompt_chars', 2000, LONG_ORDERS, [REFUSED, 'orchestrator.system.txt']),
-  ends('builder.claude_code.max_prompt_chars', 2000, LONG_ORDERS, [REFUSED, 'builder.system.txt']),
+  ends('orchestrator.max_prompt_chars', 4000, LONG_ORDERS, [REFUSED, 'orchestrator.system.txt']),
+  ends('builder.claude_code.max_prompt_chars', 4000, LONG_ORDERS, [REFUSED, 'builder.system.txt']),
   ends('history.max_mb', 0.002, at.withHistory, ['BLOCKED_HISTORY_CAP_CLEANUP_REQUIRED', 'history']),
   ends('history.dir', 'relais/past', at.forgotten, ['BLOCKED_CRASH_RECOVERY_REQUIRED', 'relais/past']),
   {
@@ -135,17 +135,17 @@ export const ALONE: readonly Switch[] = [
   },
   {
     key: 'orchestrator.max_prompt_chars',
-    to: 2000,
+    to: 4000,
     at: SHORT_ORDERS,
-    look: cutTo('orchestrator', 2000),
+    look: cutTo('orchestrator', 4000),
     normal: { within: false, said: false },
     turned: { within: true, said: true },
   },
   {
     key: 'builder.claude_code.max_prompt_chars',
-    to: 2000,
+    to: 4000,
     at: SHORT_ORDERS,
-    look: cutTo('builder', 2000),
+    look: cutTo('builder', 4000),
     normal: { within: false, said: false },
     turned: { within: true, said: true },
   },

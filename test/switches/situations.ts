@@ -62,12 +62,12 @@ export const plain: Situation = {
 /** A tick that goes well, with everything as it is shipped. */
 export const shipped: Situation = { scenario: script({}, EDIT) };
 
-/** Each role has orders of so many characters, and the request that is shipped. */
+/** Each role has orders of so many characters and the request that is shipped; the task needs many words. */
 export function ordersOf(chars: number): Situation {
   const orders = `${'Obey. '.repeat(chars / 6)}\n`;
   return {
     files: { 'relais/prompts/orchestrator.system.txt': orders, 'relais/prompts/builder.system.txt': orders },
-    scenario: script({}, EDIT),
+    scenario: script({ builder: { instructions: 'Say more. '.repeat(300) } }, EDIT),
   };
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Repository } from '../../src/model.js';
 import { exists } from '../../src/world/files.js';
-import { createGit, openRepository, readSettings, type Git } from '../../src/world/git.js';
+import { copyRules, createGit, openRepository, readSettings, type Git } from '../../src/world/git.js';
 import { GitError } from '../../src/world/gitCall.js';
 import { absolute, decodePath } from '../../src/world/paths.js';
 
@@ -466,5 +466,23 @@ describe('hardening', () => {
     await git.recentCommits(1);
     expect(await exists(marker)).toBe(false);
     expect(await git.treeOf(base)).not.toBe(await git.treeOf(evil));
+  });
+});
+
+describe("the user's own rules", () => {
+  it.each([
+    ['in the folder of settings', 'home/.config/git/ignore', undefined],
+    ['where ~ points', 'home/my-ignore', '~/my-ignore'],
+    ['beside the work tree', 'shared-ignore', '../shared-ignore'],
+  ])('are frozen as they were when the tick began: %s', async (_where, file, configured) => {
+    if (configured !== undefined) user('config', '--global', 'core.excludesFile', configured);
+    await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
+    await writeFile(path.join(dir, file), '*.secret\n');
+    const { repository } = await opened();
+    const git = createGit(repository, await copyRules(await readSettings(root), root, dir));
+    await writeFile(path.join(dir, file), '*\n');
+    await writeFile(at('key.secret'), 'k');
+    await writeFile(at('new.txt'), 'n');
+    expect((await git.status()).changes).toEqual([{ path: 'new.txt', xy: '??' }]);
   });
 });
