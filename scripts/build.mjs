@@ -11,7 +11,11 @@ const COMMONJS = [
   "const __dirname = relaisPath(new URL('.', import.meta.url));",
 ].join('\n');
 const root = fileURLToPath(new URL('..', import.meta.url));
-const entryPoints = { cli: 'src/cli.ts', 'scripted-agent': 'src/agents/scripted/program.ts' };
+const entryPoints = {
+  cli: 'src/cli.ts',
+  'scripted-agent': 'src/agents/scripted/program.ts',
+  'walk-worker': 'src/world/walkWorker.ts',
+};
 
 const [dist, fresh, old] = ['dist', `dist.new-${process.pid}`, `dist.old-${process.pid}`].map(
   (name) => `${root}/${name}`,

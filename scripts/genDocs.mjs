@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { redteamTables } from './genRedteam.mjs';
 
 const MARKED = /<!-- generated:([a-z-]+) -->\n[\s\S]*?<!-- \/generated:\1 -->/g;
 
@@ -44,6 +45,7 @@ export async function docFiles(root, schemas) {
     ['exit-codes', exitTable(source)],
     ['code-exits', codeExitTable(schemas, source)],
     ['config', configTable(schemas.get('config'), source)],
+    ['redteam', redteamTables(root, table)],
     ...['report', 'task', 'meta', 'state', 'blocked', 'lock'].map((name) => [name, fieldTable(schemas.get(name))]),
   ]);
   const files = new Map();

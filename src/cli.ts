@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { helpOf } from './commands/help.js';
+import { interruption } from './commands/interruption.js';
 import { EXIT_CODE } from './outcome.js';
 import { packageRoot } from './world/packageRoot.js';
 
 const JSON_OPTION = ['--json', 'print one JSON object on stdout'] as const;
 
 /** The flags of a command as commander hands them over. */
-type Flags = Readonly<Record<string, string | boolean | number | undefined>>;
+type Flags = Readonly<Record<string, string | boolean | number | string[] | undefined>>;
 
 /** Commands are loaded when they are asked for, so that --help stays quick. */
 function program(): Command {
@@ -22,7 +23,8 @@ function program(): Command {
     .showHelpAfterError('(relais --help lists the commands)')
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [addInit, addDoctor, addRun, addStatus, addAnswer, addRecover, addDemo, addFixtures]) add(cli);
+  for (const add of [addInit, addDoctor, addRun, addStatus, addAnswer, addSalvage, addRejected, addUndo]) add(cli);
+  for (const add of [addRecover, addDemo, addFixtures]) add(cli);
   for (const command of cli.commands) command.showHelpAfterError(`(relais ${command.name()} --help says more)`);
   return cli.addHelpText('after', helpOf('relais'));
 }
@@ -94,6 +96,64 @@ function addAnswer(cli: Command): void {
     });
 }
 
+function addSalvage(cli: Command): void {
+  cli
+    .command('salvage')
+    .description('judge refused work again, maybe by a wider task; calls no agent')
+    .argument('<run_id>', 'the run, or how its id begins, or "last"')
+    .option('--allow <glob>', 'paths that may be touched besides the task’s own; can be repeated', collect, [])
+    .option('--max-lines <n>', 'how many lines may change', number)
+    .option('--max-files <n>', 'how many files may be touched', number)
+    .option('--allow-new-files', 'files may be created')
+    .option('--allow-lockfile', 'lockfiles may change')
+    .option('--quiet', 'no progress lines')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('salvage'))
+    .action(async (run: string, given: Flags) => {
+      const { salvageCommand } = await import('./commands/salvage.js');
+      const { allow, maxLines, maxFiles } = given;
+      const widening = {
+        allow: Array.isArray(allow) ? allow : [],
+        ...(typeof maxLines === 'number' && { maxLines }),
+        ...(typeof maxFiles === 'number' && { maxFiles }),
+        allowNewFiles: given['allowNewFiles'] === true,
+        allowLockfile: given['allowLockfile'] === true,
+      };
+      const quiet = given['quiet'] === true;
+      end(await salvageCommand({ ...here(given), signal: interruption(), quiet, run, widening }));
+    });
+}
+
+function addRejected(cli: Command): void {
+  cli
+    .command('rejected')
+    .description('list refused work that can be salvaged, or clean it away by age')
+    .option('--prune', 'remove what is older than --older-than')
+    .option('--older-than <days>', 'with --prune: how old, in days (default: 30)', number)
+    .option('--dry-run', 'with --prune: only show what would be removed')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('rejected'))
+    .action(async (given: Flags) => {
+      const { rejectedCommand } = await import('./commands/rejected.js');
+      const { olderThan } = given;
+      const flags = { prune: given['prune'] === true, dryRun: given['dryRun'] === true };
+      end(await rejectedCommand({ ...here(given), ...flags, ...(typeof olderThan === 'number' && { olderThan }) }));
+    });
+}
+
+function addUndo(cli: Command): void {
+  cli
+    .command('undo')
+    .description('take back the last accepted tick as a new commit')
+    .argument('[run_id]', 'the run to take back, or how its id begins')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('undo'))
+    .action(async (run: string | undefined, given: Flags) => {
+      const { undoCommand } = await import('./commands/undo.js');
+      end(await undoCommand({ ...here(given), signal: interruption(), ...(run !== undefined && { run }) }));
+    });
+}
+
 function addRecover(cli: Command): void {
   cli
     .command('recover')
@@ -152,17 +212,13 @@ function positive(value: string): number {
   return Number(value);
 }
 
-/** One signal for the whole tick; its reason is the name of what arrived first. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      if (controller.signal.aborted)
-        process.stderr.write(`${name}: still cleaning up (ending children, rolling back, reporting)\n`);
-      else controller.abort(name);
-    });
-  }
-  return controller.signal;
+function number(value: string): number {
+  if (!/^\d{1,5}$/.test(value)) throw new InvalidArgumentError('A whole number is needed.');
+  return Number(value);
+}
+
+function collect(value: string, before: string[]): string[] {
+  return [...before, value];
 }
 
 /** Whoever reads our output may leave early (`| head`); a tick must not die of that in its middle. */

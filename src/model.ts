@@ -77,7 +77,7 @@ export interface ChildEnd {
   readonly cut: boolean;
   /** Why it did not start (ENOENT …). */
   readonly error?: string;
-  /** Pids that had to be ended after the child itself was gone. */
+  /** Who had to be ended after the child itself was gone, by pid; in a namespace by the numbers inside. */
   readonly escapees: readonly number[];
 }
 
@@ -96,11 +96,11 @@ export interface ChildRequest {
   /** Stdout goes straight to this file (created 0600); it is read back, up to the cap, at the end. */
   readonly stdoutFile?: string;
   readonly maxOutputBytes: number;
-  /** Signals in order with the wait after each, before SIGKILL to the group. */
+  /** Signals in order with the wait after each, before SIGKILL to all; a full output file means SIGKILL at once. */
   readonly stop?: readonly (readonly [NodeJS.Signals, number])[];
   /** Becomes part of the marker, so that another process can find what this one left behind. */
   readonly owner?: string;
-  /** Called with the pid as soon as there is one. */
+  /** Called with the pid of the group's leader as soon as there is one. */
   readonly onStart?: (pid: number) => void;
 }
 

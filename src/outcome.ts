@@ -65,7 +65,7 @@ export function exitCode(
 export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; readonly remedy: string }>> = {
   SUCCESS: {
     meaning: 'The work stayed in scope and every check the task asked for passed.',
-    remedy: 'Look at it with `git show`; undo it with `git revert HEAD`; go on with `relais run`.',
+    remedy: 'Look at it with `git show`; undo it with `relais undo`; go on with `relais run`.',
   },
   STOP_SCOPE_VIOLATION_FORBIDDEN: {
     meaning: 'A touched path matches a forbidden glob, or git’s own files were changed.',
@@ -73,19 +73,23 @@ export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; rea
   },
   STOP_SCOPE_VIOLATION_OUTSIDE_ALLOWED: {
     meaning: 'A touched path matches none of the globs the task allows.',
-    remedy: 'Read the evidence. Run again, and say in project.goal or relais/FACTS.md which paths the work needs.',
+    remedy:
+      'Read the evidence. Is the work right? Accept it with `relais salvage last --allow <glob>`. Else run again, and say in relais/FACTS.md which paths it needs.',
   },
   STOP_SCOPE_VIOLATION_NEW_FILE: {
     meaning: 'A file was created although the task does not allow new files.',
-    remedy: 'Run again, and say in relais/FACTS.md that new files are needed; look at scope.ceilings too.',
+    remedy:
+      'Is the work right? Accept it with `relais salvage last --allow-new-files`. Else run again, and say in relais/FACTS.md that new files are needed.',
   },
   STOP_LOCKFILE_CHANGE_FORBIDDEN: {
     meaning: 'A lockfile was changed although the task does not allow it.',
-    remedy: 'Change dependencies yourself and commit, or say in relais/FACTS.md that the task may change lockfiles.',
+    remedy:
+      'Is the work right? Accept it with `relais salvage last --allow-lockfile`. Else change dependencies yourself, or say in relais/FACTS.md that the task may.',
   },
   STOP_DIFF_TOO_LARGE: {
     meaning: 'More files or lines changed than the task’s limits allow.',
-    remedy: 'Ask for a smaller step, or raise diff_limits in the config.',
+    remedy:
+      'Is the work right? Accept it with `relais salvage last --max-lines <n>` or `--max-files <n>`. Else ask for a smaller step, or raise diff_limits in the config.',
   },
   STOP_VERIFY_FAILED_FAST: {
     meaning: 'A fast check failed or ran out of time.',

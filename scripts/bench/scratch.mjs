@@ -98,7 +98,7 @@ function writeIgnored(repo, files) {
   };
   for (let n = 0; n < LOOSE_IGNORED; n += 1)
     write(n % 3 === 0 ? `src/product${n}.o` : `build/product${n}.js`, content(n));
-  for (let n = 0; n < files / 5; n += 1) write(`node_modules/package${Math.floor(n / 20)}/lib/file${n}.js`, content(n));
+  for (let n = 0; n < files / 2; n += 1) write(`node_modules/package${Math.floor(n / 20)}/lib/file${n}.js`, content(n));
 }
 
 function config(sample, agent, folder) {

@@ -1,22 +1,20 @@
 import type { ChildEnd } from '../model.js';
 import { cut, oneLine } from '../rules/text.js';
 import type { AgentRequest, AgentResult, CallFacts, FailureClass } from './agent.js';
+import { isBlank, isObject, readOutput, type Json, type Output } from './claudeEvents.js';
 import { FAILURE_MEANING, failureClass } from './claudeFailures.js';
 import { limitIn, untilEpoch } from './limits.js';
 
 /** No call costs more; a number like that is a mistake, and the cost is unknown. */
 const MOST_USD = 100_000;
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** What the events on stdout say, whether they came as one object, an array or a stream. */
-interface Output {
-  readonly result: Json | undefined;
-  readonly version: string | undefined;
-  /** The error word of the last synthetic message. */
-  readonly synthetic: string | undefined;
-  readonly rateLimit: Json | undefined;
-}
+/** Of an output that was cut off, only its end is looked at, for the cost. */
+const TAIL_BYTES = 1024 * 1024;
+/** Where a first line is looked for. */
+const HEAD = 64 * 1024;
+/** More refused tools or kinds of tokens than this are a flood. */
+const MOST_DENIALS = 1000;
+const MOST_TOKEN_KINDS = 100;
 
 /** Turns the end of a claude child into the one typed result: no single field of its output is believed alone. */
 export function readClaude(
@@ -24,9 +22,10 @@ export function readClaude(
   request: AgentRequest,
   who: { readonly agent: string; readonly argv: readonly string[] },
 ): AgentResult {
-  const output = readOutput(end.stdout);
+  const capped = end.how === 'output_cap' || end.cut;
+  const output = readOutput(capped ? end.stdout.subarray(-TAIL_BYTES) : end.stdout);
   const call = callFacts(end, output, who);
-  const stderr = firstLine(end.stderr.toString('utf8'));
+  const stderr = firstLine(end.stderr.toString('utf8', 0, HEAD));
   const failed = (failure: FailureClass, detail: string): AgentResult => {
     const [happened, next] = FAILURE_MEANING[failure];
     return {
@@ -40,12 +39,12 @@ export function readClaude(
   if (end.how === 'interrupted') return { kind: 'interrupted', call, message: 'the call was interrupted' };
   if (end.how === 'timed_out')
     return { kind: 'timed_out', call, message: `no answer within ${seconds(request.timeoutMs)}` };
-  if (end.how === 'output_cap' || end.cut) return failed('output_cap', '');
+  if (capped) return failed('output_cap', '');
   // 128+n by itself: the program turns a signal into an exit code.
   if (end.how === 'signalled' || (end.exitCode > 128 && !output.result))
     return failed('killed', `exit code ${end.exitCode}`);
   if (!output.result) {
-    if (end.stdout.toString('utf8').trim() !== '') return failed('unreadable', `exit code ${end.exitCode}`);
+    if (!isBlank(end.stdout)) return failed('unreadable', output.problem ?? `exit code ${end.exitCode}`);
     return end.exitCode === 0 ? failed('no_output', stderr) : failed('refused', stderr || `exit code ${end.exitCode}`);
   }
   return readResult(output.result, output, { end, request, call, failed });
@@ -122,53 +121,13 @@ function callFacts(
     argv: who.argv,
     // An answer cut off in mid-stream is not in the sum.
     costUsd: typeof cost === 'number' && cost >= 0 && cost <= MOST_USD && !cutOff ? cost : null,
-    denials: denials.map((denial) => nameOf(denial['tool_name'])),
+    denials: denials.slice(0, MOST_DENIALS).map((denial) => nameOf(denial['tool_name'])),
     durationMs: end.durationMs,
-    ...(output.version !== undefined && { version: output.version }),
-    ...(usage.length > 0 && { tokens: Object.fromEntries(usage) }),
+    ...(output.version !== undefined && { version: firstLine(output.version) }),
+    ...(usage.length > 0 && { tokens: Object.fromEntries(usage.slice(0, MOST_TOKEN_KINDS)) }),
     ...(typeof turns === 'number' && { turns }),
     ...(typeof near === 'number' && { notice: `${Math.round(near * 100)}% of the account's limit is used` }),
   };
-}
-
-function readOutput(stdout: Buffer): Output {
-  let output: Output = { result: undefined, version: undefined, synthetic: undefined, rateLimit: undefined };
-  for (const event of events(stdout.toString('utf8'))) {
-    if (event['type'] === 'result') output = { ...output, result: event };
-    if (event['type'] === 'rate_limit_event' && isObject(event['rate_limit_info']))
-      output = { ...output, rateLimit: event['rate_limit_info'] };
-    if (event['type'] === 'system' && event['subtype'] === 'init') {
-      const version = event['claude_code_version'] ?? event['version'];
-      if (typeof version === 'string') output = { ...output, version: firstLine(version) };
-    }
-    const message = event['message'];
-    if (event['type'] === 'assistant' && isObject(message) && message['model'] === '<synthetic>') {
-      const word = event['error'] ?? message['error'];
-      if (typeof word === 'string') output = { ...output, synthetic: word };
-    }
-  }
-  return output;
-}
-
-/** One object, an array of events, or one event a line; lines that do not parse are skipped. */
-function events(text: string): Json[] {
-  const whole = parse(text);
-  if (Array.isArray(whole)) return whole.filter(isObject);
-  if (whole !== undefined) return [whole].filter(isObject);
-  return text.split('\n').map(parse).filter(isObject);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function seconds(ms: number): string {
@@ -177,7 +136,15 @@ function seconds(ms: number): string {
 
 /** The first line that says something, short enough for a report. */
 function firstLine(text: string): string {
-  return cut(oneLine(text.split(/[\r\n]/).find((line) => line.trim() !== '') ?? ''), 300);
+  return cut(
+    oneLine(
+      text
+        .slice(0, HEAD)
+        .split(/[\r\n]/)
+        .find((line) => line.trim() !== '') ?? '',
+    ),
+    300,
+  );
 }
 
 function nameOf(tool: unknown): string {

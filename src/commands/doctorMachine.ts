@@ -132,18 +132,30 @@ export async function hostLines(world: World, place: Place): Promise<Line[]> {
         )
       : fine('boot id', world.host.boot_id),
   );
-  const level = world.spawn.containment();
-  lines.push(
-    level === 'group'
-      ? line(
-          'containment',
-          'warning',
-          'processes that leave their group cannot be found here',
-          'Run unattended ticks on Linux or in a container.',
-        )
-      : fine('containment', level),
-  );
+  lines.push(containmentLine(world));
   return lines;
+}
+
+function containmentLine(world: World): Line {
+  const level = world.spawn.containment();
+  if (level === 'pidns')
+    return fine('containment', 'pidns: the kernel ends whatever an agent or a check leaves running');
+  if (level === 'group')
+    return line(
+      'containment',
+      'warning',
+      'group: processes that leave their group cannot be found here',
+      'Run unattended ticks on Linux or in a container.',
+    );
+  const unwanted = world.env['RELAIS_CONTAINMENT'] === 'group';
+  return line(
+    'containment',
+    'warning',
+    `group+marker${unwanted ? ', as RELAIS_CONTAINMENT asks for' : ''}: a process that leaves its group, its environment and the work tree cannot be found`,
+    unwanted
+      ? 'Unset RELAIS_CONTAINMENT, unless your tools fail in a PID namespace.'
+      : 'Install unshare and setpriv of util-linux 2.36 or newer and allow user namespaces, or run as root in a container of its own.',
+  );
 }
 
 async function spaceLine(check: string, folder: string): Promise<Line> {

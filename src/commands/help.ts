@@ -63,6 +63,42 @@ const HELP = {
       '64   no such choice, or no answer given',
     ],
   },
+  salvage: {
+    note: [
+      'The refused work is put back and judged again by the config as it is now and the task as it was recorded.',
+      'The flags widen that task only: what the config forbids, its fence and its ceilings still hold. No agent is',
+      'called. If HEAD has moved since, the work is carried over to it (git 2.38 or newer); a conflict refuses.',
+    ],
+    examples: ['relais salvage last --allow-new-files', "relais salvage 20261118T08 --allow 'docs/**' --max-lines 300"],
+    exits: [
+      '0    SUCCESS: the work is committed',
+      '2    STOP: refused again and rolled back; it is still kept',
+      '3    BLOCKED, a conflict, or the work can’t be put back; nothing was changed',
+      '64   no such run, or a bad flag',
+      '130  interrupted by SIGINT (Ctrl-C), rolled back; 143 by SIGTERM',
+    ],
+  },
+  rejected: {
+    examples: ['relais rejected', 'relais rejected --prune --older-than 14 --dry-run', 'relais rejected --json'],
+    exits: [
+      '0    listed, or removed',
+      '2    something could not be removed, and is named',
+      '3    no usable config, a tick is running or was interrupted',
+      '64   --older-than or --dry-run without --prune',
+    ],
+  },
+  undo: {
+    note: [
+      'No agent is called and no check is run; the branch only gains a commit. An undo can be undone by its own run id.',
+    ],
+    examples: ['relais undo', 'relais undo 20261118T083915Z-3fa9c1d2'],
+    exits: [
+      '0    taken back',
+      '2    could not be finished; put back as it was, or what is left is named',
+      '3    a conflict, changes that are not committed, taken back already, or a tick is running or was interrupted',
+      '64   no such run on this branch',
+    ],
+  },
   recover: {
     examples: ['relais recover --dry-run', 'relais recover', 'relais recover --keep'],
     exits: [

@@ -2,7 +2,8 @@ import type { Blocked, Report } from '../generated/types.js';
 import { CODE_MEANING, exitCode, type Outcome } from '../outcome.js';
 import { blastLine } from '../rules/judge.js';
 import { tick } from '../tick.js';
-import { createWorld, type Progress } from '../world/world.js';
+import type { Ended } from '../stages/writing.js';
+import { createWorld, type Progress, type World } from '../world/world.js';
 import { printJson, progress, speaker } from './output.js';
 
 const SHOWN = 10;
@@ -33,7 +34,11 @@ export async function runTick(options: RunOptions): Promise<RunEnd> {
     ...(options.signal && { signal: options.signal }),
     ...(options.onPhase && { onProgress: options.onPhase }),
   });
-  const ended = await tick(world);
+  return concluded(world, await tick(world));
+}
+
+/** An ending with the exit code it gives the command. */
+export function concluded(world: World, ended: Ended): RunEnd {
   const reason: unknown = world.signal.reason;
   const interruptedBy =
     ended.outcome.code === 'STOP_INTERRUPTED' && (reason === 'SIGINT' || reason === 'SIGTERM') ? reason : undefined;
@@ -54,8 +59,13 @@ export async function runCommand(options: RunOptions & { json: boolean; quiet: b
       if (!options.quiet) progress(`${phase.padEnd(12)} ${text}`);
     },
   });
-  for (const line of closing(end)) speaker(options.json)(line);
-  if (options.json) printJson(endJson(end));
+  return printEnd(end, options.json);
+}
+
+/** Tells how it ended: for people, or as the one JSON object. */
+export function printEnd(end: RunEnd, json: boolean): number {
+  for (const line of closing(end)) speaker(json)(line);
+  if (json) printJson(endJson(end));
   return end.exitCode;
 }
 

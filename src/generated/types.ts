@@ -610,6 +610,10 @@ export interface Meta {
    */
   rejected_ref: string | null;
   /**
+   * The private folder with refused files that no git tree can or may hold.
+   */
+  kept_apart?: string | null;
+  /**
    * HEAD's content before the Hands.
    */
   head_before: string;
@@ -713,6 +717,10 @@ export interface Meta {
    * What a rollback could not put back.
    */
   leftovers: string[];
+  /**
+   * The run whose refused work this one judged again; only there for a salvage.
+   */
+  salvaged_run_id?: string;
 }
 
 /**

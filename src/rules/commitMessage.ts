@@ -2,7 +2,13 @@ import type { Task } from '../generated/types.js';
 import { cut, oneLine } from './text.js';
 
 /** The message of the one commit of an accepted tick, with trailers that tools can read. */
-export function commitMessage(given: { task: Task; runId: string; blast: string; costUsd: number }): string {
+export function commitMessage(given: {
+  task: Task;
+  runId: string;
+  blast: string;
+  costUsd: number;
+  salvaged?: string | undefined;
+}): string {
   const { task } = given;
   return [
     cut(prose(`${task.task_id}: ${task.intent}`), 72),
@@ -14,6 +20,21 @@ export function commitMessage(given: { task: Task; runId: string; blast: string;
     'Relais-Verdict: SUCCESS',
     `Relais-Blast-Radius: ${given.blast}`,
     `Relais-Cost-Usd: ${given.costUsd.toFixed(4)}`,
+    ...(given.salvaged === undefined ? [] : [`Relais-Salvaged: ${oneLine(given.salvaged)}`]),
+    '',
+  ].join('\n');
+}
+
+/** The message of a commit that takes an accepted tick back. */
+export function undoMessage(given: { subject: string; runId: string; undoes: string; commit: string }): string {
+  return [
+    cut(prose(`Undo "${given.subject}"`), 72),
+    '',
+    `This takes back commit ${given.commit}.`,
+    '',
+    `Relais-Run: ${given.runId}`,
+    `Relais-Undoes: ${oneLine(given.undoes)}`,
+    `Relais-Undone-Commit: ${given.commit}`,
     '',
   ].join('\n');
 }

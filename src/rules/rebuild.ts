@@ -14,7 +14,10 @@ export function rebuildState(empty: State, entries: readonly { report: Report; m
       builder_calls: Math.max(counters.builder_calls, known?.builder_calls ?? 0),
       verify_runs: Math.max(counters.verify_runs, known?.verify_runs ?? 0),
       patch_attempts: ordered.filter(
-        (entry) => entry.meta.task?.milestone_id === counters.milestone_id && entry.meta.task.builder.mode === 'patch',
+        ({ meta }) =>
+          meta.task?.milestone_id === counters.milestone_id &&
+          meta.task.builder.mode === 'patch' &&
+          meta.salvaged_run_id === undefined,
       ).length,
       estimated_cost_usd: Math.max(counters.estimated_cost_usd, known?.estimated_cost_usd ?? 0),
     });

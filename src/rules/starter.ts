@@ -7,14 +7,14 @@ export const GOAL_PLACEHOLDER =
 
 /** Instructions and hooks for the next tick's agent, or for git and CI: out of the Hands' reach until an operator removes the line. */
 const CONTROL_FILES = [
-  '.claude/**',
-  '.mcp.json',
-  'CLAUDE.md',
-  'AGENTS.md',
-  '.codex/**',
-  '.gemini/**',
+  '**/.claude/**',
+  '**/.mcp.json',
+  '**/CLAUDE.md',
+  '**/AGENTS.md',
+  '**/.codex/**',
+  '**/.gemini/**',
   '.github/workflows/**',
-  '.gitattributes',
+  '**/.gitattributes',
   '.gitmodules',
 ];
 

@@ -1,16 +1,11 @@
-import type { Inventory } from '../model.js';
+import type { Entry, Inventory } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import { isRunnerOwned } from '../rules/scope.js';
+import { isInstalled, keepDependencies, walkRules } from './dependencies.js';
 import { recordMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Run } from './run.js';
 
 const RULE_FILE = /(^|\/)\.git(ignore|attributes)$/;
-
-/** Folders of installed packages without a tracked file in them are noted, not entered. */
-export function pruner(index: ReadonlyMap<string, unknown>): (path: string) => boolean {
-  return (path) =>
-    path.endsWith('node_modules') && /(^|\/)node_modules$/.test(path) && !trackedFolders(index).has(path);
-}
 
 const foldersOf = new WeakMap<ReadonlyMap<string, unknown>, ReadonlySet<string>>();
 
@@ -30,11 +25,16 @@ export function trackedFolders(index: ReadonlyMap<string, unknown>): ReadonlySet
   return folders;
 }
 
-/** Walks the work tree of a run; files changed a moment ago are hashed, since their times prove nothing. */
-export async function walkTree(run: Run, index: ReadonlyMap<string, unknown>): Promise<Inventory> {
+/** Looks at the whole work tree; files changed a moment ago are hashed, since their times prove nothing. */
+export async function walkTree(
+  run: Run,
+  index: ReadonlyMap<string, unknown>,
+  earlier?: Inventory,
+  options = { glance: false },
+): Promise<Map<string, Entry>> {
   const { clock, inventory } = run.world;
   const startedMs = clock.now().getTime();
-  const seen = await inventory.walk(run.repository.workTree, { skip: () => false, prune: pruner(index) });
+  const seen = await inventory.lookAt(run.repository.workTree, walkRules(trackedFolders(index)), earlier, options);
   await inventory.markRacy(seen, startedMs, run.repository.workTree, run.repository.objectFormat);
   return seen;
 }
@@ -50,13 +50,18 @@ export async function takeBaseline(run: Run): Promise<Baseline> {
     await world.gitdir.walkMetadata(repository),
     await world.gitdir.readRefs(repository),
   ];
-  const inventory = new Map(await walkTree(run, index));
-  const tracked = [...index.keys()].filter((path) => inventory.get(path)?.kind === 'file');
-  const converted = await git.convertedPaths(tracked, (path) => inventory.get(path)?.size ?? 0, index);
+  const inventory = await walkTree(run, index);
+  const sizes = new Map<string, number>();
+  world.inventory.eachFile(inventory, (path, size) => {
+    if (index.has(path)) sizes.set(path, size);
+  });
+  const tracked = [...sizes.keys()];
+  const converted = await git.convertedPaths(tracked, (path) => sizes.get(path) ?? 0, index);
   const unfaithful = new Set([...converted, ...tracked.filter((path) => index.get(path)?.flagged)]);
   const keep = protectedFiles(run, { index, inventory, unfaithful }, run.config.scope.default_forbidden_globs);
   const inTree = await run.vault.keep('tree', repository.workTree, keep, inventory);
   const inGit = await world.gitdir.keepMetadata(repository, metadata, run.vault);
+  const installed = await keepDependencies(run, { index, inventory });
   const mainWorkspace = await recordMainWorkspace(run);
   return {
     head,
@@ -67,7 +72,7 @@ export async function takeBaseline(run: Run): Promise<Baseline> {
     index,
     unfaithful,
     ...(mainWorkspace !== undefined && { mainWorkspace }),
-    notRestorable: [...inTree.tooLarge, ...inGit.tooLarge],
+    notRestorable: [...inTree.tooLarge, ...inGit.tooLarge, ...installed],
   };
 }
 
@@ -77,23 +82,40 @@ export function protectedFiles(
   seen: Pick<Baseline, 'index' | 'inventory' | 'unfaithful'>,
   forbiddenGlobs: readonly string[],
 ): string[] {
-  const owned = isRunnerOwned(run.config);
   const forbidden = matcher(forbiddenGlobs, { twins: true });
+  const { always, untracked } = candidates(run, seen);
+  return [...always, ...untracked.filter((path) => forbidden(path) !== undefined)];
+}
+
+interface Candidates {
+  readonly always: readonly string[];
+  readonly untracked: readonly string[];
+}
+
+const known = new WeakMap<Inventory, Candidates>();
+
+/** What is kept whatever the globs say, and the files that only a glob can protect; asked twice in a tick. */
+function candidates(run: Run, seen: Pick<Baseline, 'index' | 'inventory' | 'unfaithful'>): Candidates {
+  const before = known.get(seen.inventory);
+  if (before !== undefined) return before;
+  const owned = isRunnerOwned(run.config);
   const submodules = [...seen.index].filter(([, entry]) => entry.mode === '160000').map(([path]) => `${path}/`);
-  const kept: string[] = [];
-  for (const [path, entry] of seen.inventory) {
-    if (entry.kind !== 'file') continue;
+  const found = { always: [] as string[], untracked: [] as string[] };
+  run.world.inventory.eachFile(seen.inventory, (path) => {
     const indexed = seen.index.has(path);
+    const rule = path.includes('.git') && RULE_FILE.test(path);
+    // Installed packages have copies of their own.
+    if (!indexed && !rule && isInstalled(path)) return;
     if (
       (indexed && seen.unfaithful.has(path)) ||
-      (!indexed && forbidden(path) !== undefined) ||
       path === '.git' ||
-      RULE_FILE.test(path) ||
-      owned(path) ||
-      submodules.some((folder) => path.startsWith(folder))
-    ) {
-      kept.push(path);
-    }
-  }
-  return kept;
+      rule ||
+      submodules.some((folder) => path.startsWith(folder)) ||
+      owned(path)
+    )
+      found.always.push(path);
+    else if (!indexed) found.untracked.push(path);
+  });
+  known.set(seen.inventory, found);
+  return found;
 }

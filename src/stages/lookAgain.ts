@@ -1,5 +1,5 @@
 import type { Change } from '../model.js';
-import { sortOut } from './measure.js';
+import { baseHash, sortOut } from './measure.js';
 import { walkTree } from './baseline.js';
 import { restoreMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Measured, Run } from './run.js';
@@ -37,7 +37,7 @@ export async function lookAgain(run: Run, baseline: Baseline): Promise<SecondLoo
     };
   const metadata = await gitdir.restoreMetadata(run.repository, baseline.metadata, run.vault, baseline);
   const otherRefs = gitdir
-    .changedRefs(baseline.refs, refs, ownRef)
+    .changedRefs(baseline.refs, refs, { ref: ownRef, runId: run.id })
     .filter(({ ref }) => !measured.refsMoved.some((known) => known.ref === ref));
   const inMain = await restoreMainWorkspace(run, baseline);
   const all = await sinceJudged(run, baseline, measured);
@@ -67,26 +67,25 @@ async function sinceJudged(run: Run, baseline: Baseline, measured: Measured): Pr
   const { inventory } = run.world;
   const { workTree, objectFormat } = run.repository;
   const frozen = new Map<string, string>();
+  const unheld = new Set(measured.notInTree.map((item) => item.path));
   for (const { path, after } of measured.changes) {
-    if (after?.kind !== 'file' || after.size > HUGE_BYTES || measured.notInTree.some((item) => item.path === path))
-      continue;
+    if (after?.kind !== 'file' || after.size > HUGE_BYTES || unheld.has(path)) continue;
     const copy = inventory.absolute(frozenRoot(run), path);
     if (!/(^|\/)\.gitattributes$/.test(path))
       frozen.set(path, await inventory.blobHash(copy, after.size, objectFormat));
   }
   const judgedPaths = new Set(measured.changes.map((change) => change.path));
-  const now = await walkTree(run, baseline.index);
-  const before = new Map(measured.inventory);
-  for (const [path, entry] of baseline.inventory)
-    if (!judgedPaths.has(path) && before.has(path)) before.set(path, entry);
+  const now = await walkTree(run, baseline.index, baseline.inventory);
+  const before = inventory.copyOf(measured.inventory);
+  for (const path of inventory.mayDiffer(measured.inventory, baseline.inventory)) {
+    const entry = baseline.inventory.get(path);
+    if (entry !== undefined && !judgedPaths.has(path) && before.has(path)) before.set(path, entry);
+  }
   return inventory.changes(
     before,
     now,
     (path) =>
-      frozen.get(path) ??
-      (judgedPaths.has(path) || baseline.unfaithful.has(path)
-        ? run.vault.hashOf('tree', path)
-        : (run.vault.hashOf('tree', path) ?? baseline.index.get(path)?.oid)),
+      frozen.get(path) ?? (judgedPaths.has(path) ? run.vault.hashOf('tree', path) : baseHash(run, baseline, path)),
     (path, entry) => inventory.blobHash(inventory.absolute(workTree, path), entry.size, objectFormat),
   );
 }

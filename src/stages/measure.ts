@@ -5,6 +5,7 @@ import { isGitPath, isRunnerOwned } from '../rules/scope.js';
 import { checkBlocked, parseJson } from '../schemas.js';
 import { countLines, type LineCount } from './lines.js';
 import { trackedFolders, walkTree } from './baseline.js';
+import { dependenciesOf, isInstalled } from './dependencies.js';
 import { restoreMainWorkspace } from './mainWorkspace.js';
 import { workspacePath, type Baseline, type Measured, type Run } from './run.js';
 import { buildMeasuredTree, HUGE_BYTES } from './tree.js';
@@ -15,14 +16,19 @@ const MAX_NOTE = 64 * 1024;
  * Measures what happened to the repository since the baseline. Git's metadata is put back by bytes
  * before the first git command: from then on no program chosen by an agent can run.
  */
-export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: readonly string[]): Promise<Measured> {
+export async function measure(
+  run: Run,
+  baseline: Baseline,
+  forbiddenGlobs: readonly string[],
+  look = { glance: false },
+): Promise<Measured> {
   const { gitdir } = run.world;
   const { repository } = run;
   const headAfter = await gitdir.readHead(repository);
   const refsAfter = await gitdir.readRefs(repository);
   const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
   const inMain = await restoreMainWorkspace(run, baseline);
-  const inventory = await walkTree(run, baseline.index);
+  const inventory = await walkTree(run, baseline.index, baseline.inventory, look);
   const all = await differences(run, baseline, inventory);
   const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
   const { tree, held, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
@@ -39,7 +45,10 @@ export async function measure(run: Run, baseline: Baseline, forbiddenGlobs: read
     ignoredChanged: ignored,
     metadataChanged: restored.changed,
     // Read again: what was put back as metadata, such as a replacing ref, has not moved.
-    refsMoved: gitdir.changedRefs(baseline.refs, await gitdir.readRefs(repository), baseline.head.ref),
+    refsMoved: gitdir.changedRefs(baseline.refs, await gitdir.readRefs(repository), {
+      ref: baseline.head.ref,
+      runId: run.id,
+    }),
     ...(headMovedTo !== undefined && { headMovedTo }),
     tree,
     held,
@@ -61,7 +70,9 @@ function movedTo(
 
 /** The blob id of a file's bytes as they were at the baseline, where it is known. */
 export function baseHash(run: Run, baseline: Baseline, path: string): string | undefined {
-  return run.vault.hashOf('tree', path) ?? (baseline.unfaithful.has(path) ? undefined : baseline.index.get(path)?.oid);
+  const kept = run.vault.hashOf('tree', path);
+  if (kept !== undefined || baseline.unfaithful.has(path)) return kept;
+  return baseline.index.get(path)?.oid ?? (isInstalled(path) ? dependenciesOf(run).hashOf(path) : undefined);
 }
 
 /** Every path that differs from the baseline, ignored or not. */
@@ -99,7 +110,7 @@ export async function sortOut(
     submodule(change.path) ||
     isGitPath(change.path) ||
     folders.has(change.path) ||
-    (!isPrunedFolder(change) && forbidden(change.path) !== undefined);
+    (!isCache(change) && forbidden(change.path) !== undefined);
   const open = all.filter((change) => !always(change));
   // A file that was there before, untracked in a clean tree, was ignored; for all else the old rules are asked.
   const wasIgnored = ({ before }: Change): boolean => before !== undefined && before.kind !== 'dir';
@@ -118,8 +129,9 @@ export async function sortOut(
   };
 }
 
-function isPrunedFolder(change: Change): boolean {
-  return change.after?.pruned === true || change.before?.pruned === true;
+/** A cache folder that came, went or was made anew; a link or file in its place is none. */
+function isCache({ before, after }: Change): boolean {
+  return (before ?? after)?.pruned === true && (after ?? before)?.pruned === true;
 }
 
 /** A second runner that found the lock held may write just that into BLOCKED.json meanwhile, and nothing else. */
@@ -136,8 +148,11 @@ async function otherRunnersNote(run: Run, changes: readonly Change[]): Promise<s
 export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
   const root = run.world.join(run.scratch, 'rules');
   await run.world.files.removeTree(root);
-  for (const [path, entry] of baseline.inventory) {
-    if (entry.kind !== 'file' || !/(^|\/)\.git(ignore|attributes)$/.test(path)) continue;
+  const rules: string[] = [];
+  run.world.inventory.eachFile(baseline.inventory, (path) => {
+    if (path.includes('.git') && /(^|\/)\.git(ignore|attributes)$/.test(path)) rules.push(path);
+  });
+  for (const path of rules) {
     await run.vault.copyTo('tree', path, run.world.join(root, path));
   }
   await run.world.files.ensureDir(root);

@@ -18,6 +18,7 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
     judged_tree: measured?.tree ?? null,
     commit: record.commit ?? null,
     rejected_ref: record.rejectedRef ?? null,
+    kept_apart: record.keptApart ?? null,
     head_before: baseline?.head.ref ?? baseline?.head.commit ?? '',
     head_after_build: measured?.headMovedTo ?? baseline?.head.commit ?? '',
     refs_moved: (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({
@@ -48,6 +49,7 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
     evidence: [...ending.evidence],
     warnings: [...record.warnings],
     leftovers: [...record.leftovers],
+    ...(record.salvagedRunId !== undefined && { salvaged_run_id: record.salvagedRunId }),
   };
 }
 

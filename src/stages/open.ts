@@ -16,6 +16,7 @@ export async function openRun(
   world: World,
   place: Ready,
   given: { id: string; startedAt: Date; startedMs: number; signal: AbortSignal; endsAtMs: number },
+  ticks: 0 | 1,
 ): Promise<Run> {
   const { repository, config } = place;
   const privateDir = world.privateDir(repository.commonDir);
@@ -45,7 +46,7 @@ export async function openRun(
     state: read.state,
     record: emptyRecord(),
   };
-  await countTick(run);
+  await countTick(run, ticks);
   return run;
 }
 
@@ -57,10 +58,10 @@ async function settleUnstarted(world: World, privateDir: string): Promise<void> 
   await world.files.removeTree(world.join(privateDir, 'runs'));
 }
 
-async function countTick(run: Run): Promise<void> {
+async function countTick(run: Run, ticks: 0 | 1): Promise<void> {
   const { config } = run;
   const milestone = config.project.milestone_id;
-  const counted = charge(run.state, milestone, { ticks: 1 });
+  const counted = charge(run.state, milestone, { ticks });
   const warnings = warned(config, countersOf(counted, milestone));
   run.record.warnings.push(...warnings);
   for (const warning of warnings) run.world.say('PREFLIGHT', `warning: ${warning}`);

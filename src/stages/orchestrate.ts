@@ -76,7 +76,8 @@ async function askBrain(run: Run, repoSummary: string, retryReason: string): Pro
 /** The Brain has no business in the work tree: whatever it changed is judged against no scope at all. */
 async function brainTouched(run: Run, baseline: Baseline): Promise<Outcome | undefined> {
   const forbidden = run.config.scope.default_forbidden_globs;
-  const measured = await measure(run, baseline, forbidden);
+  // It is called without tools, and what a glance misses is judged with the Hands' work: both are compared with the same baseline.
+  const measured = await measure(run, baseline, forbidden, { glance: true });
   const moved = measured.headMovedTo === undefined ? [] : [`HEAD was moved to ${measured.headMovedTo}`];
   const facts = judgeFacts({ measured, scope: { ...NO_SCOPE, forbidden }, taskKind: 'execute' });
   const fired = decide(JUDGE_ROWS, { ...facts, headMovedExternally: moved });

@@ -127,6 +127,10 @@ async function undo(world: World, place: Ready, interrupted: Interrupted): Retur
   const spared = new Set(since.map(({ path }) => path));
   const verdict = outcome('STOP_INTERRUPTED', [`interrupted in ${journal.phase}`]);
   const left = await rollBack(run, baseline, verdict, spared);
+  if (left.length === 0) {
+    const { git, repository: repo, vault, id: runId } = run;
+    await world.gitdir.keepMovedRefs({ git, repo, vault, runId }, measured.refsMoved);
+  }
   const notes = [...spared].map((path) => `${path} was edited after the tick had been interrupted; it was left alone`);
   return { left, notes: [...endedNotes(ended), ...notes] };
 }
@@ -141,7 +145,8 @@ async function branchMovedMs(world: World, repository: Repository, { head }: Jou
   return (await world.files.modifiedMs(file)) ?? 0;
 }
 
-const NO_PROMPTS: Prompts = {
+/** For runs that call nobody. */
+export const NO_PROMPTS: Prompts = {
   orchestratorSystem: '',
   orchestratorUser: '',
   builderSystem: '',

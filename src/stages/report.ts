@@ -1,3 +1,4 @@
+import type { State } from '../generated/types.js';
 import { outcome, type Outcome } from '../outcome.js';
 import { countersOf, warned } from '../rules/budget.js';
 import { buildReport, type ReportFacts } from '../rules/report.js';
@@ -84,7 +85,7 @@ async function unwritten(run: Run, ending: Outcome, error: unknown): Promise<End
 }
 
 async function settleState(run: Run, ending: Outcome): Promise<void> {
-  const { task, measured } = run.record;
+  const { task } = run.record;
   const asked =
     ending.verdict === 'success' && task?.task_kind === 'question' && task.question !== undefined
       ? {
@@ -102,10 +103,7 @@ async function settleState(run: Run, ending: Outcome): Promise<void> {
     run.record.pendingQuestion = asked.pending_question;
     run.record.warnings.push(`question: ${asked.pending_question.prompt}`);
   }
-  const moved = (measured?.refsMoved ?? []).map(({ ref, before, after }) => ({
-    run_id: run.id,
-    text: `${visible(ref)} moved from ${refValue(before, '(absent)')} to ${refValue(after, '(deleted)')} during ${run.id}; it was left there`,
-  }));
+  const moved = await movedNotices(run);
   if (run.record.builderOutputValid === false) run.record.warnings.push('builder_output_valid=false');
   const warnings = warned(run.config, countersOf(run.state, run.config.project.milestone_id));
   // What was said at the start need not be said again; a counter may have moved on since.
@@ -118,6 +116,32 @@ async function settleState(run: Run, ending: Outcome): Promise<void> {
     budget_warning: warnings.length > 0,
     notices: [...run.state.notices, ...moved].slice(-50),
     ...(task !== undefined && { last_task_run_id: run.id }),
+  });
+}
+
+/**
+ * Tells of every other ref that is not where it was, keeps what it stood for, and says how to bring it back.
+ * Read anew: the checks may have moved one, too.
+ */
+async function movedNotices(run: Run): Promise<State['notices']> {
+  const { git, id: runId, record, repository: repo, vault, world } = run;
+  const { baseline, measured } = record;
+  if (baseline === undefined || (measured === undefined && !record.handsStarted)) return [];
+  const moved = world.gitdir.changedRefs(baseline.refs, await world.gitdir.readRefs(repo), {
+    ref: baseline.head.ref,
+    runId,
+  });
+  // With something left undone git's own files may not be back, and git is asked nothing.
+  const kept =
+    record.leftovers.length === 0 ? await world.gitdir.keepMovedRefs({ git, repo, vault, runId }, moved) : undefined;
+  const others = moved.filter(({ ref }) => !ref.startsWith('refs/relais/'));
+  return others.map(({ ref, before, after }) => {
+    const back = kept?.get(ref) ?? [];
+    const how = back.length === 0 ? '' : `; to bring it back: ${back.map((line) => visible(line)).join(' && ')}`;
+    const text = `${visible(ref)} moved from ${refValue(before, '(absent)')} to ${refValue(after, '(deleted)')} during ${runId}; it was left there${how}`;
+    // A new ref has taken nothing away: the evidence names it.
+    if (before !== undefined) record.warnings.push(text);
+    return { run_id: runId, text };
   });
 }
 

@@ -3,6 +3,9 @@ import type { Change, Entry } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import { effectiveScope } from '../rules/scope.js';
 import { walkTree } from './baseline.js';
+import { restoreEmptyFolders } from './emptyFolders.js';
+import { keepApart } from './keepApart.js';
+import { dependenciesOf } from './dependencies.js';
 import { baseHash, differences, measure, sortOut } from './measure.js';
 import type { Baseline, Measured, Run } from './run.js';
 import { HUGE_BYTES } from './tree.js';
@@ -27,7 +30,7 @@ export async function rollBack(
   for (let round = 0; round === 0 || (round < ROUNDS && left.length > 0); round += 1) {
     await putBack(run, baseline, current, left);
     // Whatever was put back, a walk of its own has to prove it.
-    current = await walkTree(run, baseline.index);
+    current = await walkTree(run, baseline.index, baseline.inventory);
     left = await open(current);
   }
   left = await withoutLinkCounts(run, baseline, left);
@@ -47,22 +50,30 @@ async function keepRefused(
   const { world, repository } = run;
   try {
     const measured = await measureForRollback(run, baseline, forbidden);
-    await saveRejected(run, baseline, measured, verdict);
+    // What the agents made is what was judged; what a check made of it since is kept beside it.
+    const judged = run.record.measured ?? measured;
+    await saveRejected(run, baseline, { ...judged, ...moved(measured) }, verdict);
+    await keepApart(run, measured, judged);
     return measured.inventory;
   } catch (error) {
     world.log.error('the refused work could not be committed', { error });
     await world.gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
-    const current = await walkTree(run, baseline.index);
+    const current = await walkTree(run, baseline.index, baseline.inventory);
     const paths = (await remaining(run, baseline, current, forbidden))
       .filter(({ after }) => after?.kind === 'file')
       .map(({ path }) => path);
     const folder = world.join(run.privateDir, 'rejected', run.id);
+    run.record.keptApart = folder;
     await world.restore.freeze(repository.workTree, paths, folder);
     run.record.warnings.push(
       `git could not keep the refused work (${error instanceof Error ? error.message : String(error)}); its files are in ${folder}`,
     );
     return current;
   }
+}
+
+function moved({ headMovedTo }: Measured): Pick<Measured, 'headMovedTo'> {
+  return headMovedTo === undefined ? {} : { headMovedTo };
 }
 
 /** A file that is back by its bytes may have more or fewer names than before: an ignored one, say, which is nobody's to remove. */
@@ -83,9 +94,11 @@ async function withoutLinkCounts(run: Run, baseline: Baseline, changes: readonly
   return left;
 }
 
+/** What must be back: installed packages, too, even if the task might have changed them. */
 function forbiddenGlobs(run: Run): readonly string[] {
   const { task } = run.record;
-  return task === undefined ? run.config.scope.default_forbidden_globs : effectiveScope(run.config, task).forbidden;
+  const always = run.config.scope.default_forbidden_globs;
+  return task === undefined ? always : [...new Set([...always, ...effectiveScope(run.config, task).forbidden])];
 }
 
 /** Once judged, only what came after needs another look; before that, everything is measured now. */
@@ -120,6 +133,7 @@ async function putBack(
   const content = async (path: string, entry: Entry): Promise<Readable | Buffer> => {
     if (run.vault.has('tree', path)) return run.vault.bytes('tree', path);
     const indexed = baseline.index.get(path);
+    if (indexed === undefined && dependenciesOf(run).has(path)) return dependenciesOf(run).read(path);
     if (indexed === undefined || baseline.unfaithful.has(path))
       throw new Error(`no copy of ${path} (${entry.size} bytes) was kept`);
     return entry.size > HUGE_BYTES ? run.git.blobTo(indexed.oid) : blobs.read(indexed.oid);
@@ -130,20 +144,6 @@ async function putBack(
   } finally {
     await blobs.close();
   }
-}
-
-async function restoreEmptyFolders(run: Run, baseline: Baseline, current: ReadonlyMap<string, Entry>): Promise<void> {
-  const { created, removed } = run.world.inventory.emptyFolders(baseline.inventory, current);
-  if (created.length + removed.length === 0) return;
-  await run.world.restore.restoreTree(
-    run.repository.workTree,
-    baseline.inventory,
-    current,
-    [...created, ...removed],
-    () => {
-      throw new Error('a folder has no content');
-    },
-  );
 }
 
 /** Keeps what the agents made: as a commit under refs/relais/rejected, with their own commits as a parent. */

@@ -1,6 +1,7 @@
 import type { AgentResult } from '../agents/agent.js';
 import type { BuilderResult, Config, State, Task } from '../generated/types.js';
 import type { Change, Entry, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
+import type { Outcome } from '../outcome.js';
 import type { TouchedPath } from '../rules/judge.js';
 import type { Git } from '../world/git.js';
 import type { TreeChange } from '../world/gitWrite.js';
@@ -66,7 +67,11 @@ export interface TickRecord {
   builderOutputValid?: boolean;
   commit?: string;
   rejectedRef?: string;
+  /** The private folder that holds refused work which no git tree can or may hold. */
+  keptApart?: string;
   pendingQuestion?: { readonly prompt: string; readonly choices: readonly string[] };
+  /** The run whose refused work this one judges again. */
+  salvagedRunId?: string;
   handsStarted: boolean;
   settled: boolean;
   readonly calls: CallRecord[];
@@ -99,6 +104,15 @@ export interface Run {
   readonly workspace: string;
   state: State;
   readonly record: TickRecord;
+}
+
+/** Who says what is to be done and who does it: agents, or for a salvage the record of an earlier tick. */
+export interface Workers {
+  plan(run: Run, baseline: Baseline): Promise<Task | Outcome>;
+  /** The outcome, if any, is final only after judging. */
+  work(run: Run, task: Task, baseline: Baseline): Promise<Outcome | undefined>;
+  /** Has its say on what the Judge measured; the Judge's own verdict comes first. */
+  compare?(run: Run): Outcome | undefined;
 }
 
 /** Prompts and schemas as they stood before any agent ran; read once. */

@@ -2,6 +2,8 @@ import type { Task } from '../generated/types.js';
 import { outcome, type Outcome } from '../outcome.js';
 import { blastLine, blastRadius } from '../rules/judge.js';
 import { commitMessage } from '../rules/commitMessage.js';
+import { effectiveScope } from '../rules/scope.js';
+import { tidyOutsideScope } from './emptyFolders.js';
 import { writePhase } from './journal.js';
 import { rollBack } from './rollback.js';
 import type { TreeChange } from '../world/gitWrite.js';
@@ -42,6 +44,7 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
   const success = outcome('SUCCESS', []);
   if (measured === undefined) return success;
   await keepMovedHead(run, measured);
+  await tidyOutsideScope(run, baseline, measured, effectiveScope(run.config, task));
   if (measured.tree === baseline.tree) {
     if (task.task_kind === 'execute') run.record.warnings.push('the builder changed nothing');
     await run.git.stage(indexEntries(baseline, measured));
@@ -57,6 +60,7 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
     runId: run.id,
     blast: blastLine(blastRadius(measured.touched)),
     costUsd: totalCost(run),
+    salvaged: run.record.salvagedRunId,
   });
   const commit = await run.git.commitTree({
     tree: measured.tree,

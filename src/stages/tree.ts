@@ -2,6 +2,7 @@ import type { Change } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import { isGitPath, isRunnerOwned } from '../rules/scope.js';
 import type { Baseline, Measured, Run } from './run.js';
+import { storeFrozen } from './store.js';
 
 /** Larger files never enter a tree: at 80 bytes a line they are beyond any diff limit. */
 export const HUGE_BYTES = 16 * 1024 * 1024;
@@ -28,8 +29,9 @@ export async function buildMeasuredTree(
   for (const change of changes) {
     const { path, after } = change;
     const tracked = baseline.index.has(path);
-    if (owned(path)) continue;
-    if (isGitPath(path)) notInTree.push({ path, why: 'a git folder' });
+    if (owned(path)) {
+      if (after !== undefined && after.kind !== 'dir') notInTree.push({ path, why: 'belongs to the runner' });
+    } else if (isGitPath(path)) notInTree.push({ path, why: 'a git folder' });
     else if (!tracked && forbidden(path) !== undefined)
       notInTree.push({ path, why: 'matches a forbidden glob; its content stays out of git' });
     else if (after?.unreadable) notInTree.push({ path, why: "a folder that can't be looked into" });
@@ -38,13 +40,15 @@ export async function buildMeasuredTree(
     } else if (after.kind === 'link')
       held.push({ path, mode: '120000', oid: await run.git.storeBytes(run.world.inventory.targetBytes(after)) });
     else if (after.kind !== 'file') notInTree.push({ path, why: `a ${after.kind}` });
+    else if ((after.mode & 0o7000) !== 0 && (after.mode & 0o7000) !== ((change.before?.mode ?? 0) & 0o7000))
+      notInTree.push({ path, why: 'has a set-user-id, set-group-id or sticky bit' });
     else if (after.size > HUGE_BYTES) notInTree.push({ path, why: `${after.size} bytes` });
     else toStore.push(change);
   }
   const unread = await freezeTouched(run, toStore);
   notInTree.push(...[...unread].map(([path, why]) => ({ path, why: `can't be read (${why})` })));
   const frozen = toStore.filter(({ path }) => !unread.has(path));
-  held.push(...(await storeFrozen(run, baseline, frozen)));
+  held.push(...(await heldFiles(run, baseline, frozen)));
   if (held.length === 0) return { tree: baseline.tree, held, notInTree };
   const indexFile = run.world.join(run.scratch, `index-${run.world.newSessionId()}`);
   const { tree, refused } = await run.git.buildTree(baseline.head.commit, held, indexFile);
@@ -59,21 +63,9 @@ async function freezeTouched(run: Run, changes: readonly Change[]): Promise<Map<
   return run.world.restore.freeze(run.repository.workTree, paths, frozenRoot(run));
 }
 
-async function storeFrozen(run: Run, baseline: Baseline, changes: readonly Change[]): Promise<Held[]> {
+async function heldFiles(run: Run, baseline: Baseline, changes: readonly Change[]): Promise<Held[]> {
   if (changes.length === 0) return [];
-  const root = frozenRoot(run);
-  // A touched attributes file must not decide how the others are converted: stored raw, then replaced by the old one.
-  const isRule = (path: string): boolean => /(^|\/)\.gitattributes$/.test(path);
-  const oids = new Map<string, string>();
-  for (const { path } of changes.filter((change) => isRule(change.path))) {
-    oids.set(path, await run.git.storeBytes(await run.world.files.readBytes(run.world.inventory.absolute(root, path))));
-    await run.world.files.removeFile(run.world.inventory.absolute(root, path));
-  }
-  for (const [path, entry] of baseline.inventory) {
-    if (entry.kind === 'file' && isRule(path)) await run.vault.copyTo('tree', path, run.world.join(root, path));
-  }
-  const plain = changes.filter((change) => !isRule(change.path)).map((change) => change.path);
-  for (const [path, oid] of await run.git.storeFiles(root, plain)) oids.set(path, oid);
+  const oids = await storeFrozen(run, baseline, frozenRoot(run), changes);
   return changes.map(({ path, after }) => {
     const oid = oids.get(path);
     if (oid === undefined) throw new Error(`git did not store ${path}`);

@@ -1,45 +1,71 @@
 import type { Change, Entry, Inventory } from '../model.js';
 import { hashIfReadable } from './blobHash.js';
-import { parentOf } from './paths.js';
+import { isInstalled, parentOf } from './paths.js';
+import { mayDiffer, remarkable } from './walkInventory.js';
+
+type HashOf = (path: string, entry: Entry) => Promise<string>;
 
 /** Every path that differs; content is compared by hash wherever the times do not prove it equal, and unknown content counts as changed. */
 export async function changes(
   before: Inventory,
   after: Inventory,
   baseHash: (path: string, entry: Entry) => string | undefined,
-  hashAfter: (path: string, entry: Entry) => Promise<string>,
+  hashAfter: HashOf,
 ): Promise<Change[]> {
   const found: Change[] = [];
-  const closed = new Set([...before].filter(([, entry]) => entry.unreadable).map(([path]) => path));
-  for (const [path, old] of before) {
-    const now = after.get(path);
-    if (now === undefined) {
-      if (old.kind !== 'dir' || old.pruned || old.unreadable) found.push({ path, before: old });
-    } else if (shapeDiffers(old, now)) found.push({ path, before: old, after: now });
-    else if (old.kind === 'file' && !(old.hash === undefined && sameStat(old, now))) {
-      const base = old.hash ?? baseHash(path, old);
-      const hash =
-        base === undefined || old.size !== now.size
-          ? undefined
-          : (now.hash ?? (await hashIfReadable(() => hashAfter(path, now))));
-      if (hash === undefined || hash !== base) found.push({ path, before: old, after: now });
+  const closed = new Set<string>();
+  for (const [path, entry] of remarkable(before)) if (entry?.unreadable) closed.add(path);
+  for (const path of mayDiffer(before, after)) {
+    const [old, now] = [before.get(path), after.get(path)];
+    if (old !== undefined && now === undefined) {
+      if (counts(old)) found.push({ path, before: old });
+    } else if (old === undefined && now !== undefined) {
+      // What lies in a folder that could not be listed before may be older than the tick.
+      if (counts(now) && (closed.size === 0 || !hasAncestor(path, closed))) found.push({ path, after: now });
+    } else if (old !== undefined && now !== undefined) {
+      const differs = shapeDiffers(path, old, now) || (await contentDiffers([path, old, now], baseHash, hashAfter));
+      if (differs) found.push({ path, before: old, after: now });
     }
   }
-  for (const [path, now] of after) {
-    if (before.has(path) || (now.kind === 'dir' && !now.pruned && !now.unreadable)) continue;
-    // What lies in a folder that could not be listed before may be older than the tick.
-    if (closed.size === 0 || !hasAncestor(path, closed)) found.push({ path, after: now });
-  }
-  return found;
+  return found.sort(inOrder);
 }
 
-function shapeDiffers(old: Entry, now: Entry): boolean {
+/** What was there before comes first; then as a walk meets it: a folder's own entries before what lies deeper, the last folder first. */
+function inOrder(one: Change, other: Change): number {
+  if ((one.before === undefined) !== (other.before === undefined)) return one.before === undefined ? 1 : -1;
+  const [a, b] = [one.path.split('/'), other.path.split('/')];
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const [aDeep, bDeep] = [a.length - at > 1, b.length - at > 1];
+  if (aDeep !== bDeep) return aDeep ? 1 : -1;
+  const sign = (a[at] ?? '') < (b[at] ?? '') ? -1 : 1;
+  return aDeep ? -sign : sign;
+}
+
+/** A folder is told by what is in it, unless nobody looks inside. */
+function counts(entry: Entry): boolean {
+  return entry.kind !== 'dir' || entry.pruned === true || entry.unreadable === true;
+}
+
+async function contentDiffers(
+  [path, old, now]: [string, Entry, Entry],
+  baseHash: (path: string, entry: Entry) => string | undefined,
+  hashAfter: HashOf,
+): Promise<boolean> {
+  if (old.kind !== 'file' || (old.hash === undefined && sameStat(old, now))) return false;
+  const base = old.hash ?? baseHash(path, old);
+  if (base === undefined || old.size !== now.size) return true;
+  return (now.hash ?? (await hashIfReadable(() => hashAfter(path, now)))) !== base;
+}
+
+function shapeDiffers(path: string, old: Entry, now: Entry): boolean {
   if (old.kind !== now.kind || old.mode !== now.mode || old.target !== now.target) return true;
   if (old.kind === 'dir')
     return (
       old.unreadable !== now.unreadable || old.pruned !== now.pruned || (old.pruned === true && old.ino !== now.ino)
     );
-  return old.nlink !== now.nlink;
+  // An installed file may share its bytes with a store that other projects link to and unlink from.
+  return old.nlink !== now.nlink && !(old.kind === 'file' && isInstalled(path));
 }
 
 function sameStat(old: Entry, now: Entry): boolean {
@@ -57,11 +83,14 @@ export function emptyFolders(before: Inventory, after: Inventory): { created: st
 }
 
 function emptyOnlyIn(one: Inventory, other: Inventory): string[] {
-  const missing = [...one].filter(([path, entry]) => entry.kind === 'dir' && !other.has(path)).map(([path]) => path);
-  if (missing.length === 0) return [];
+  const missing: string[] = [];
   const filled = new Set<string>();
-  for (const [path, entry] of one) {
-    if (entry.kind === 'dir' && !entry.pruned && !entry.unreadable) continue;
+  // What lies in a folder that only one has is in that one only, too.
+  for (const path of mayDiffer(one, other)) {
+    const entry = one.get(path);
+    if (entry === undefined || other.has(path)) continue;
+    if (entry.kind === 'dir') missing.push(path);
+    if (!counts(entry)) continue;
     if (entry.kind === 'dir') filled.add(path);
     for (let folder = parentOf(path); folder !== '' && !filled.has(folder); folder = parentOf(folder))
       filled.add(folder);

@@ -6,6 +6,7 @@ import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from 
 import type { Environment } from './gitProgram.js';
 import { numstat } from './gitLines.js';
 import { openBlobs, type BlobReader } from './gitBlobs.js';
+import * as merge from './gitMerge.js';
 import * as read from './gitRead.js';
 import { attributeRules } from './gitRules.js';
 import * as write from './gitWrite.js';
@@ -37,6 +38,10 @@ export interface Git {
   ): Promise<Set<string>>;
   ignored(paths: readonly string[], ruleRoot: string): Promise<Set<string>>;
   storeFiles(root: string, paths: readonly string[]): Promise<Map<string, string>>;
+  /** Bytes as a file of that name would be stored. */
+  storeAs(root: string, file: string, bytes: Buffer): Promise<string>;
+  /** The commands of the user's filters as they are called when files in this folder are stored. */
+  filterCommands(root: string): string[];
   storeBytes(bytes: Buffer): Promise<string>;
   /** The tree, and the names git does not accept in one. */
   buildTree(
@@ -56,6 +61,12 @@ export interface Git {
   /** Puts these entries into the user's index and has it take note of the files as they are now. */
   stage(entries: readonly write.TreeChange[]): Promise<void>;
   applyPatch(patch: string, options: { check: boolean }): Promise<{ ok: boolean; stderr: string }>;
+  /** Three-way; needs git 2.38 and an empty folder. */
+  mergeTrees(trees: { base: string; ours: string; theirs: string }, emptyDir: string): Promise<merge.Merged>;
+  checkOut(indexFile: string, folder: string, paths: readonly string[]): Promise<void>;
+  deleteRef(ref: string, from: string): Promise<boolean>;
+  readCommits(oids: readonly string[]): Promise<Map<string, merge.CommitObject>>;
+  ownCommits(): Promise<merge.OwnCommit[]>;
   recentCommits(count: number): Promise<string[]>;
   version(): Promise<string>;
 }
@@ -112,6 +123,12 @@ export async function readSettings(cwd: string, env: Environment = process.env):
 /** Every git verb the runner uses on one repository, hardened against what the repository may say. */
 export function createGit(repository: Repository, settings: GitSettings): Git {
   const git = hardenedGit(repository, settings);
+  // A filter that is called by its place in the work tree is called in the other folder instead.
+  const at = (root: string): GitCall =>
+    hardenedGit(repository, {
+      ...settings,
+      config: [...settings.config, ...filterCommands(repository, settings, root)],
+    });
   return {
     status: () => read.status(git),
     operationInProgress: () => read.operationInProgress(repository),
@@ -121,7 +138,9 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     indexEntries: () => read.indexEntries(git),
     convertedPaths: (paths, size, entries) => convertedPaths(git, repository, settings, { paths, size, entries }),
     ignored: (paths, ruleRoot) => read.ignored(git, paths, ruleRoot),
-    storeFiles: (root, paths) => write.storeFiles(git, root, paths),
+    filterCommands: (root) => filterCommands(repository, settings, root).map(([, command]) => command),
+    storeFiles: (root, paths) => write.storeFiles(at(root), root, paths),
+    storeAs: (root, file, bytes) => write.storeAs(at(root), root, file, bytes),
     storeBytes: (bytes) => write.storeBytes(git, bytes),
     buildTree: (base, changes, indexFile) => write.buildTree(git, base, changes, indexFile),
     numstat: (from, to) => numstat(git, repository, from, to),
@@ -133,6 +152,11 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     treeChanges: (from, to) => read.treeChanges(git, from, to),
     stage: (entries) => write.stage(git, entries, repository.objectFormat),
     applyPatch: (patch, options) => write.applyPatch(git, patch, options),
+    mergeTrees: (trees, emptyDir) => merge.mergeTrees(git, trees, emptyDir),
+    checkOut: (indexFile, folder, paths) => merge.checkOut(git, indexFile, folder, paths),
+    deleteRef: (ref, from) => merge.deleteRef(git, ref, from),
+    readCommits: (oids) => merge.readCommits(git, oids),
+    ownCommits: () => merge.ownCommits(git),
     recentCommits: async (count) => {
       const log = await (
         await porcelain(git)
@@ -141,6 +165,17 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     },
     version: async () => (await porcelain(git)).raw('version').then((text) => text.trim().replace(/^git version /, '')),
   };
+}
+
+/** The commands by which filters store files, with the work tree's folder replaced by another. */
+function filterCommands(
+  { workTree }: Repository,
+  settings: GitSettings,
+  root: string,
+): (readonly [key: string, command: string])[] {
+  return settings.config
+    .filter(([key]) => /^filter\..+\.(?:clean|process)$/.test(key))
+    .map(([key, command]) => [key, command.replaceAll(`${workTree}/`, `${root}/`)] as const);
 }
 
 /** simple-git on the same program and environment; its guards would refuse the very settings that harden the call. */

@@ -37,7 +37,7 @@ export async function attributeRules(
     if (file === '.gitattributes' || file.endsWith('/.gitattributes')) files.push(absolute(repository.workTree, file));
   }
   const texts = await Promise.all(files.map(ruleText));
-  return texts.filter((text) => text !== undefined);
+  return texts.filter((text): text is string => text !== undefined && text !== '');
 }
 
 /** Where git looks for the user's own rules: as configured, or in its folder of settings. */

@@ -23,6 +23,11 @@ export async function storeFiles(git: GitCall, root: string, paths: readonly str
   return new Map(paths.map((file, at) => [file, oids[at] ?? '']));
 }
 
+/** Stores bytes as a file of that name in root would be. */
+export async function storeAs(git: GitCall, root: string, file: string, bytes: Buffer): Promise<string> {
+  return line((await git(['hash-object', '-w', '--stdin', `--path=${file}`], { workTree: root, stdin: bytes })).stdout);
+}
+
 /** Stores bytes as they are. */
 export async function storeBytes(git: GitCall, bytes: Buffer): Promise<string> {
   return line((await git(['hash-object', '-w', '--stdin', '--no-filters'], { stdin: bytes })).stdout);
@@ -45,7 +50,8 @@ export async function buildTree(
   // A name git does not accept is only mentioned, and the tree lacks it.
   const refused = changes.map(({ path }) => path).filter((path) => stderr.includes(`Ignoring path ${path}\n`));
   if (/Ignoring path/.test(stderr) && refused.length === 0) throw new GitError(update, 0, stderr);
-  return { tree: line((await git([...plain, 'write-tree'], { env })).stdout), refused };
+  // A partial clone lacks blobs of the base, and need not fetch them for this.
+  return { tree: line((await git([...plain, 'write-tree', '--missing-ok'], { env })).stdout), refused };
 }
 
 /** Puts entries into the user's index and has it take note of the files as they are now. */

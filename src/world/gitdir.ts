@@ -1,62 +1,20 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
-import type { Entry, Head, Inventory, RefMap, Repository } from '../model.js';
+import { accessSync, chmodSync, constants } from 'node:fs';
+import type { Change, Entry, Head, Inventory, RefMap, Repository } from '../model.js';
 import { blobHash, changes, emptyFolders, entryAt, markRacy, walk } from './inventory.js';
 import { absolute, parentOf } from './paths.js';
-import { packedRefsBroken } from './refs.js';
-import { dropPackedReplacements, replacePacked, restoreBranch } from './refsBack.js';
-import { makeFolder } from './replace.js';
+import { putBackFolder } from './gitFolder.js';
+import { isDispensable, isExempt, isNewWorkTree, isRef, isRemade, isTools, isToolsWork, skipper } from './gitNames.js';
+import { keepObjects } from './objectCopies.js';
+import { objectRoots, restoreObjects } from './objects.js';
+import { isLog, restoreLogs } from './reflogs.js';
+import { packedRefsBroken, readRefs } from './refs.js';
+import { dropPackedReplacements, removeUnreadable, replacePacked, restoreBranch, writeRefs } from './refsBack.js';
+import { lstatOf, makeFolder, removeAll } from './replace.js';
 import { restoreTree } from './restore.js';
 import type { Vault } from './vault.js';
 
+export { keepMovedRefs, movedPrefix } from './movedRefs.js';
 export { changedRefs, readHead, readRefs, refsProblem } from './refs.js';
-
-const TOP_FILES = new Set([
-  'HEAD',
-  'config',
-  'config.worktree',
-  'packed-refs',
-  'shallow',
-  'index',
-  'commondir',
-  'gitdir',
-  'SQUASH_MSG',
-  'AUTO_MERGE',
-]);
-const TOP_FOLDERS = new Set([
-  'hooks',
-  'info',
-  'refs',
-  'reftable',
-  'branches',
-  'remotes',
-  'rebase-merge',
-  'rebase-apply',
-  'sequencer',
-]);
-/** What all work trees share; the rest of a shared folder belongs to the main work tree, where somebody else may be at work. */
-const SHARED = new Set([
-  'config',
-  'config.worktree',
-  'packed-refs',
-  'shallow',
-  'hooks',
-  'info',
-  'refs',
-  'branches',
-  'remotes',
-  'objects',
-  'worktrees',
-  'modules',
-]);
-const OPERATION = /^(MERGE_|CHERRY_PICK_|REVERT_|REBASE_|BISECT_|NOTES_MERGE_)/;
-const OTHER_WORK_TREE = /^worktrees\/[^/]+(\/(config\.worktree|gitdir|commondir|hooks(\/.*)?))?$/;
-const MODULE_NOISE = /\/(index|COMMIT_EDITMSG|ORIG_HEAD|FETCH_HEAD|gc\.log|gc\.pid|[^/]*\.lock)$/;
-/** Put back, but not held against anybody: honest git commands and their automatic upkeep write them. */
-const EXEMPT =
-  /^(HEAD|index|sharedindex\.[^/]*|index\.lock|HEAD\.lock|packed-refs\.lock|refs\/.*\.lock|objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
-/** Caches git makes again: without a copy it is enough that a changed one goes. */
-const CACHE = /^(objects\/info\/(packs|commit-graph|commit-graphs(\/.*)?)|info\/refs)$/;
 
 type Part = 'git' | 'common';
 
@@ -81,38 +39,13 @@ export async function walkMetadata(repo: Repository): Promise<Inventory> {
     const startedMs = Date.now();
     const found = await walk(dir, { skip: skipper(repo, dir), prune: () => false });
     await markRacy(found, startedMs, dir, repo.objectFormat);
-    for (const [name, entry] of found) all.set(`${part}/${name}`, entry);
+    for (const [name, entry] of found) {
+      // The walk does not enter a folder of this name: a new one goes as a whole.
+      const closed = name === '.git' && entry.kind === 'dir';
+      all.set(`${part}/${name}`, closed ? { ...entry, pruned: true } : entry);
+    }
   }
   return all;
-}
-
-function skipper(repo: Repository, dir: string): (name: string) => boolean {
-  const own = path.relative(dir, repo.gitDir);
-  return (name) => {
-    const top = name.includes('/') ? name.slice(0, name.indexOf('/')) : name;
-    if (dir !== repo.gitDir && !SHARED.has(top)) return true;
-    if (TOP_FOLDERS.has(top)) return false;
-    if (top === 'objects') return name !== top && !/^objects\/info(\/|$)/.test(name);
-    if (top === 'worktrees') return name !== top && (name === own || !OTHER_WORK_TREE.test(name));
-    if (top === 'modules') return skipInModules(dir, name);
-    return (
-      name !== top ||
-      !(TOP_FILES.has(name) || OPERATION.test(name) || name.endsWith('.lock') || name.startsWith('sharedindex.'))
-    );
-  };
-}
-
-/** A module may itself be named `objects` or `logs`; only beside a HEAD are those git's own folders. */
-function skipInModules(dir: string, name: string): boolean {
-  if (MODULE_NOISE.test(name)) return true;
-  const folder = parentOf(name);
-  const base = path.posix.basename(name);
-  if (base === 'logs') return isGitFolder(dir, folder);
-  return folder.endsWith('/objects') && base !== 'info' && isGitFolder(dir, parentOf(folder));
-}
-
-function isGitFolder(dir: string, folder: string): boolean {
-  return existsSync(absolute(dir, `${folder}/HEAD`));
 }
 
 function within(inventory: Inventory, part: Part): Inventory {
@@ -122,18 +55,6 @@ function within(inventory: Inventory, part: Part): Inventory {
       .filter(([name]) => name.startsWith(prefix))
       .map(([name, entry]) => [name.slice(prefix.length), entry]),
   );
-}
-
-/** Other branches and tags: compared by value, never put back. A replacing ref is no branch: it changes what every object means. */
-function isRef(name: string): boolean {
-  if (name === 'packed-refs' || name === 'refs') return true;
-  return name.startsWith('refs/') && !name.endsWith('.lock') && !/^refs\/replace(\/|$)/.test(name);
-}
-
-/** A work tree that was added meanwhile may be somebody else's: it is told of, and left whole. */
-function isNewWorkTree(name: string, before: Inventory): boolean {
-  const [top, tree] = name.split('/');
-  return top === 'worktrees' && tree !== undefined && !before.has(`worktrees/${tree}`);
 }
 
 /** Copies into the vault all metadata that would be put back by bytes. */
@@ -148,21 +69,36 @@ export async function keepMetadata(
   const tooLarge: string[] = [];
   for (const [part, dir] of parts(repo)) {
     const inside = within(metadata, part);
+    // Refs are not put back, but a broken packed-refs is: without it git answers nothing.
+    const wanted = [...inside.keys()].filter((name) => (!isRef(name) || name === 'packed-refs') && !isTools(name));
+    const closed = wanted.filter(
+      (name) => inside.get(name)?.kind === 'file' && isDispensable(name) && !isReadable(dir, name),
+    );
     const result = await vault.keep(
       part,
       dir,
-      // Refs are not put back, but a broken packed-refs is: without it git answers nothing.
-      [...inside.keys()].filter((name) => !isRef(name) || name === 'packed-refs'),
+      wanted.filter((name) => !closed.includes(name)),
       inside,
     );
     kept.push(...result.kept.map((name) => `${part}/${name}`));
-    tooLarge.push(...result.tooLarge.map((name) => `${part}/${name}`));
+    tooLarge.push(...[...result.tooLarge, ...closed].map((name) => `${part}/${name}`));
   }
+  tooLarge.push(...(await keepObjects(repo.commonDir, objectRoots(repo, metadata), vault)));
   return { kept, tooLarge };
 }
 
+function isReadable(dir: string, name: string): boolean {
+  try {
+    accessSync(absolute(dir, name), constants.R_OK);
+    return true;
+  } catch (error) {
+    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
 /**
- * Puts git's metadata back by bytes, HEAD, the index and the own branch included; other refs stay.
+ * Puts git's metadata and objects back by bytes, HEAD, the index and the own branch included; other refs stay.
  * Throws where something could not be put back: no git command may run then.
  */
 export async function restoreMetadata(
@@ -171,18 +107,82 @@ export async function restoreMetadata(
   vault: Vault,
   { head, refs }: { readonly head: Head; readonly refs: RefMap },
 ): Promise<{ changed: string[] }> {
-  const now = await walkMetadata(repo);
-  const changed: string[] = [];
+  const { changed, anew } = putBackFolders(repo, before, vault);
+  const { now, opened } = await openClosed(repo, before);
+  changed.push(...opened);
   for (const [part, dir] of parts(repo)) {
     const paths = await restorePart({ part, dir, repo, vault }, within(before, part), within(now, part));
-    changed.push(...paths.filter((name) => !EXEMPT.test(name)));
+    changed.push(...paths.filter((name) => !isExempt(name)));
   }
-  if (packedRefsBroken(repo.commonDir)) changed.push(await replacePacked(repo, before, vault));
+  changed.push(...(await restoreObjects(repo, objectRoots(repo, before), vault)));
+  changed.push(...removeUnreadable(repo, before, now));
+  if (anew || packedRefsBroken(repo.commonDir)) changed.push(await replacePacked(repo, before, vault));
   changed.push(...(await dropPackedReplacements(repo, refs)));
   // Without this folder git no longer takes the place for a repository.
   makeFolder(repo.commonDir, 'refs');
+  // Nobody moved the refs of a folder that was gone as a whole.
+  if (anew) await writeRefs(repo, refs);
   if (head.ref !== undefined) await restoreBranch(repo, before, head.ref, head.commit);
+  const refsNow = await readRefs(repo);
+  for (const [part, dir] of parts(repo)) {
+    const logs = { part, dir, vault, refsBefore: refs, refsNow };
+    changed.push(...(await restoreLogs(logs, within(before, part), within(now, part))));
+    changed.push(...clearLogs(dir, within(before, part), within(now, part)));
+  }
+  if (opened.length > 0) await mustBeOpen(repo, before);
   return { changed: [...new Set(changed)].sort() };
+}
+
+/** Brings the git folders themselves back; `anew` where nothing of the shared one was left. */
+function putBackFolders(repo: Repository, before: Inventory, vault: Vault): { changed: string[]; anew: boolean } {
+  const changed: string[] = [];
+  let anew = false;
+  // The shared folder first: a linked work tree's own lies in it.
+  for (const [part, dir] of parts(repo).toReversed()) {
+    const above = parentOf(dir) === `${repo.commonDir}/worktrees` ? 'worktrees' : undefined;
+    if (above !== undefined && open(repo.commonDir, above, before.get(`common/${above}`))) changed.push(above);
+    const found = putBackFolder(dir, before.get(`${part}/.`), repo.workTree, vault.dir);
+    if (found.state === 'moved back') changed.push(`. (it had been moved to ${found.from})`);
+    if (found.state === 'made anew') changed.push('. (it was gone)');
+    anew ||= found.state === 'made anew' && dir === repo.commonDir;
+    if (open(dir, '.', before.get(`${part}/.`))) changed.push('.');
+  }
+  return { changed, anew };
+}
+
+/** Gives a folder that was closed to its owner its rights back. */
+function open(dir: string, name: string, before: Entry | undefined): boolean {
+  const stats = before?.kind === 'dir' ? lstatOf(dir, name) : undefined;
+  if (before === undefined || !stats?.isDirectory() || (stats.mode & 0o500) === 0o500) return false;
+  if ((stats.mode & 0o7777) === before.mode) return false;
+  chmodSync(absolute(dir, name), before.mode);
+  return true;
+}
+
+/** Looks at everything; known folders that were closed are opened level by level, and named. A new one goes as a whole. */
+async function openClosed(repo: Repository, before: Inventory): Promise<{ now: Inventory; opened: string[] }> {
+  const opened = new Set<string>();
+  for (;;) {
+    const now = await walkMetadata(repo);
+    const known = opened.size;
+    for (const [part, dir] of parts(repo)) {
+      for (const name of closedIn(within(before, part), within(now, part)))
+        if (open(dir, name, before.get(`${part}/${name}`))) opened.add(name);
+    }
+    if (opened.size === known) return { now, opened: [...opened] };
+  }
+}
+
+function closedIn(before: Inventory, now: Inventory): string[] {
+  return [...now]
+    .filter(([name, entry]) => entry.unreadable && !before.get(name)?.unreadable && !isNewWorkTree(name, before))
+    .map(([name]) => name);
+}
+
+async function mustBeOpen(repo: Repository, before: Inventory): Promise<void> {
+  const now = await walkMetadata(repo);
+  const closed = parts(repo).flatMap(([part]) => closedIn(within(before, part), within(now, part)));
+  if (closed.length > 0) throw new Error(`folders of git's cannot be looked into: ${closed.join(', ')}`);
 }
 
 interface Place {
@@ -192,22 +192,50 @@ interface Place {
   readonly vault: Vault;
 }
 
-async function restorePart({ part, dir, repo, vault }: Place, before: Inventory, now: Inventory): Promise<string[]> {
+async function restorePart(place: Place, before: Inventory, now: Inventory): Promise<string[]> {
+  const { part, dir, repo, vault } = place;
   const differing = await changes(
     before,
     now,
     (name) => vault.hashOf(part, name),
     (name, entry) => blobHash(absolute(dir, name), entry.size, repo.objectFormat),
   );
-  const paths = differing.map((change) => change.path).filter((name) => !isRef(name));
+  const counts = (name: string): boolean =>
+    !isRef(name) && !isLog(name) && !isToolsWork(name, before.get(name), now.get(name));
+  const paths = differing.filter((change) => counts(change.path) && !hasEnded(change)).map(({ path }) => path);
   const folders = emptyFolders(before, now);
-  const empty = [...folders.created, ...folders.removed].filter((name) => !isRef(name));
-  const restorable = [...paths, ...empty].filter((name) => !isNewWorkTree(name, before));
-  // A cache that is too large to be kept is not wanted back.
-  const wanted = new Map(
-    [...before].filter(([name, entry]) => entry.kind !== 'file' || vault.has(part, name) || !CACHE.test(name)),
+  const empty = [...folders.created, ...folders.removed].filter(counts);
+  const wanted = new Map([...before].filter(([name, entry]) => canComeBack(place, name, entry, now.get(name))));
+  const lost = (name: string): boolean => before.has(name) && !wanted.has(name) && !isRemade(name);
+  const restorable = [...paths, ...empty].filter(
+    (name) => !isNewWorkTree(name, before) && !(lost(name) && now.get(name)?.kind === 'file'),
   );
   const problems = await restoreTree(dir, wanted, now, restorable, (name) => vault.bytes(part, name));
   if (problems.length > 0) throw new Error(`git's metadata in ${dir} could not be put back: ${problems.join('; ')}`);
-  return paths;
+  // A new submodule's folder also holds objects, which are not listed.
+  for (const [name, { kind }] of now) {
+    const top = kind === 'dir' && /^modules(\/|$)/.test(name) && !before.has(name);
+    if (top && (name === 'modules' || before.has(parentOf(name)))) removeAll(dir, name);
+  }
+  return paths.map((name) => (lost(name) ? `${name} (it could not be put back)` : name));
+}
+
+/** A program that listened here and has ended left nothing to bring back. */
+function hasEnded({ before, after }: Change): boolean {
+  return after === undefined && before !== undefined && !['file', 'dir', 'link'].includes(before.kind);
+}
+
+/** Without a copy only what git depends on is asked for, and fails loudly. */
+function canComeBack({ part, vault }: Place, name: string, entry: Entry, now: Entry | undefined): boolean {
+  if (entry.kind === 'file') return vault.has(part, name) || !isDispensable(name);
+  return entry.kind === 'dir' || entry.kind === 'link' || now?.kind === entry.kind;
+}
+
+/** In the logs, locks of a command that was ended go without a word; a new folder that nobody can look into is named. */
+function clearLogs(dir: string, before: Inventory, now: Inventory): string[] {
+  const fresh = [...now].filter(([name]) => isLog(name) && !before.has(name) && !isNewWorkTree(name, before));
+  const closed = fresh.filter(([, entry]) => entry.unreadable).map(([name]) => name);
+  const locks = fresh.filter(([name, { kind }]) => kind === 'file' && name.endsWith('.lock')).map(([name]) => name);
+  for (const name of [...closed, ...locks]) removeAll(dir, name);
+  return closed;
 }

@@ -83,3 +83,8 @@ export function parentOf(path: string): string {
   const at = path.lastIndexOf('/');
   return at < 0 ? '' : path.slice(0, at);
 }
+
+/** Whether a path lies in a folder of installed packages. */
+export function isInstalled(path: string): boolean {
+  return path.startsWith('node_modules/') || path.includes('/node_modules/');
+}

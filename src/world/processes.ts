@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { statFields } from './host.js';
 
 const PATIENCE_MS = 5000;
+/** They take in whoever has lost its parent, besides the first process of all. */
+const ADOPTERS = new Set(['systemd', 'init', 'launchd', 'tini', 'dumb-init', 'docker-init', 'containerd-shim']);
 
 /** How the processes of one child are recognised once the child itself is gone. */
 export interface Traces {
@@ -20,6 +22,7 @@ export interface Traces {
 
 interface Seen {
   readonly pid: number;
+  readonly name: string;
   readonly ppid: number;
   readonly pgid: number;
   readonly start: number;
@@ -28,6 +31,21 @@ interface Seen {
 /** Sends a signal to a process group; false when there is none left. */
 export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
   return kill(-pgid, signal);
+}
+
+/**
+ * Sends a signal to the group in a namespace, but not to the two processes around the program: `unshare`, which some signals
+ * would end and with it everything, and the namespace's first process.
+ */
+export function signalInside(unshare: number, signal: NodeJS.Signals): void {
+  for (const { pid, ppid, pgid } of allProcesses().values())
+    if (pgid === unshare && pid !== unshare && ppid !== unshare) kill(pid, signal);
+}
+
+/** Ends a namespace by its first process: `unshare` returns when the kernel has ended all the others. */
+export function endNamespace(unshare: number): void {
+  const first = [...allProcesses().values()].find(({ ppid }) => ppid === unshare);
+  kill(first?.pid ?? unshare, 'SIGKILL');
 }
 
 /** When a process started, in clock ticks since boot; undefined where it can't be told. */
@@ -63,14 +81,19 @@ async function endGroup(pgid: number): Promise<number[]> {
 }
 
 function leftovers(traces: Traces): number[] {
+  const all = allProcesses();
+  return [...all.values()]
+    .filter((seen) => seen.pid !== process.pid && isLeftover(seen, all, traces))
+    .map((seen) => seen.pid);
+}
+
+function allProcesses(): Map<number, Seen> {
   const all = new Map<number, Seen>();
   for (const name of readdirSync('/proc')) {
     const seen = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
     if (seen) all.set(seen.pid, seen);
   }
-  return [...all.values()]
-    .filter((seen) => seen.pid !== process.pid && isLeftover(seen, all, traces))
-    .map((seen) => seen.pid);
+  return all;
 }
 
 function isLeftover(seen: Seen, all: ReadonlyMap<number, Seen>, traces: Traces): boolean {
@@ -81,6 +104,7 @@ function isLeftover(seen: Seen, all: ReadonlyMap<number, Seen>, traces: Traces):
   if (marked(environ, traces.mark)) return true;
   if (traces.folder === undefined || traces.since === undefined) return false;
   if ([...traces.spared].some((mark) => marked(environ, mark)) || isOurs(seen, all)) return false;
+  if (hasOlderParent(seen, all, traces.since)) return false;
   const cwd = gone(() => readlinkSync(`/proc/${seen.pid}/cwd`));
   return cwd !== undefined && `${cwd}/`.startsWith(`${traces.folder}${path.sep}`);
 }
@@ -101,12 +125,26 @@ function isOurs(seen: Seen, all: ReadonlyMap<number, Seen>): boolean {
   return false;
 }
 
+/**
+ * Started by somebody who was there before the child: the user's editor, say. An escapee has lost its parents and
+ * was adopted by a process that adopts.
+ */
+function hasOlderParent(seen: Seen, all: ReadonlyMap<number, Seen>, since: number): boolean {
+  let at = all.get(seen.ppid);
+  for (let depth = 0; at !== undefined && at.pid !== 1 && !ADOPTERS.has(at.name) && depth < 100; depth += 1) {
+    if (at.start < since) return true;
+    at = all.get(at.ppid);
+  }
+  return false;
+}
+
 function readProcess(pid: number): Seen | undefined {
   const stat = gone(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   if (stat === undefined) return undefined;
   const fields = statFields(stat);
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
-  return { pid, ppid: Number(fields[1]), pgid: Number(fields[2]), start: Number(fields[19]) };
+  const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'));
+  return { pid, name, ppid: Number(fields[1]), pgid: Number(fields[2]), start: Number(fields[19]) };
 }
 
 function kill(pid: number, signal: NodeJS.Signals | 0): boolean {

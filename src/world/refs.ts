@@ -72,19 +72,24 @@ export async function readHead(repo: Repository): Promise<{ ref?: string; commit
   return commit === undefined ? { raw } : { commit, raw };
 }
 
-/** Refs that were created, moved or deleted, without Relais' own and without the given one. */
+/** Refs that were created, moved or deleted, without the given branch and without those the given run made. */
 export function changedRefs(
   before: RefMap,
   after: RefMap,
-  ownRef?: string,
+  own: { readonly ref?: string | undefined; readonly runId?: string } = {},
 ): { ref: string; before?: string; after?: string }[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   return names
-    .filter((ref) => ref !== ownRef && !ref.startsWith('refs/relais/') && before.get(ref) !== after.get(ref))
+    .filter((ref) => before.get(ref) !== after.get(ref) && ref !== own.ref && !isMadeBy(ref, own.runId))
     .map((ref) => {
       const [old, now] = [before.get(ref), after.get(ref)];
       return { ref, ...(old !== undefined && { before: old }), ...(now !== undefined && { after: now }) };
     });
+}
+
+function isMadeBy(ref: string, runId: string | undefined): boolean {
+  const [, relais, , owner] = ref.split('/');
+  return relais === 'relais' && runId !== undefined && owner === runId;
 }
 
 /** The text of a regular file, or undefined where it is missing, of another kind, too large or not to be read. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Inventory, RefMap, Repository } from '../model.js';
-import { readPacked, readSmall } from './refs.js';
-import { ancestors, lstatOf, makeFolder, reachable, removeAll, replaceFile } from './replace.js';
+import { readPacked, readRefs, readSmall } from './refs.js';
+import { ancestors, lstatOf, makeFolder, reachable, removeAll, removeIfEmpty, replaceFile } from './replace.js';
 import type { Vault } from './vault.js';
 
 /** Puts packed-refs back by bytes: without a readable one git answers nothing. */
@@ -43,4 +43,34 @@ export async function restoreBranch(repo: Repository, before: Inventory, ref: st
   for (const folder of ancestors(ref)) makeFolder(dir, folder);
   if (lstatOf(dir, ref)?.isDirectory()) removeAll(dir, ref);
   await replaceFile(dir, ref, { mode: old?.mode ?? 0o644, mtimeMs: Date.now() }, Buffer.from(`${commit}\n`));
+}
+
+/** Removes what no ref can be: a pipe or a device, on which git would wait for ever, and a new folder nobody can look into. */
+export function removeUnreadable(repo: Repository, before: Inventory, now: Inventory): string[] {
+  const removed: string[] = [];
+  for (const [name, entry] of now) {
+    const match = /^(git|common)\/(refs\/.+)$/.exec(name);
+    const known = before.get(name)?.kind === entry.kind;
+    if (match?.[2] === undefined || known || (['file', 'link', 'dir'].includes(entry.kind) && !entry.unreadable))
+      continue;
+    const dir = match[1] === 'git' ? repo.gitDir : repo.commonDir;
+    removeAll(dir, match[2]);
+    for (const folder of ancestors(match[2]).toReversed())
+      if (before.has(`${match[1]}/${folder}`) || !removeIfEmpty(dir, folder)) break;
+    removed.push(match[2]);
+  }
+  return removed;
+}
+
+/** Writes every ref that does not mean what it meant; only for a folder whose refs were lost as a whole. */
+export async function writeRefs(repo: Repository, refs: RefMap): Promise<void> {
+  const now = await readRefs(repo);
+  for (const [ref, value] of refs) {
+    // In brackets stands what could not be read before either.
+    if (value.startsWith('(') || now.get(ref) === value) continue;
+    const dir = /^refs\/(bisect|worktree|rewritten)\//.test(ref) ? repo.gitDir : repo.commonDir;
+    for (const folder of ancestors(ref)) makeFolder(dir, folder);
+    if (lstatOf(dir, ref)?.isDirectory()) removeAll(dir, ref);
+    await replaceFile(dir, ref, { mode: 0o644, mtimeMs: Date.now() }, Buffer.from(`${value}\n`));
+  }
 }

@@ -22,13 +22,21 @@ import {
 import type { Readable } from 'node:stream';
 import type { Entry } from '../model.js';
 import { targetBytes } from './inventory.js';
-import { absolute, decodePath, parentOf } from './paths.js';
+import { absolute, decodePath, parentOf, pathBytes } from './paths.js';
 
 const OWNER_ALL = 0o700;
+/** Systems take 1024 or 4096 bytes; below this a name of 255 bytes fits everywhere. */
+const LONG_BYTES = 700;
 
 /** What is at a path now, links not followed; undefined where nothing is. */
 export function lstatOf(root: string, path: string): Stats | undefined {
-  return lstatSync(absolute(root, path), { throwIfNoEntry: false });
+  try {
+    return lstatSync(absolute(root, path), { throwIfNoEntry: false });
+  } catch (error) {
+    // A file where a folder should be: nothing can lie in it.
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    throw error;
+  }
 }
 
 /** True when every folder above the path is a real folder, so that the path cannot lead out of the root. */
@@ -44,8 +52,14 @@ export function ancestors(path: string): string[] {
   return folders;
 }
 
-/** Removes whatever is at a path, a folder with everything in it; a link itself, never what it points to. */
+/** Removes whatever is at a path, a folder with everything in it, however deep; a link itself, never what it points to. */
 export function removeAll(root: string, path: string): void {
+  const pending = [path];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) removeShort(root, next, pending);
+}
+
+/** Folders whose path grows too long for the system are moved up first, and left to the caller. */
+function removeShort(root: string, path: string, pending: string[]): void {
   const stats = lstatOf(root, path);
   if (stats === undefined) return;
   const at = absolute(root, path);
@@ -54,8 +68,30 @@ export function removeAll(root: string, path: string): void {
     return;
   }
   openUp(root, path, stats);
-  for (const name of readdirSync(at, 'buffer')) removeAll(root, `${path}/${decodePath(name)}`);
+  if (isLong(root, path)) {
+    const up = tempName();
+    renameSync(at, absolute(root, up));
+    pending.push(up);
+    return;
+  }
+  for (const name of readdirSync(at, 'buffer')) removeShort(root, `${path}/${decodePath(name)}`, pending);
   rmdirSync(at);
+}
+
+/** Whether a name in this folder could be too long a path to be given to the system. */
+function isLong(root: string, path: string): boolean {
+  return pathBytes(path).length + root.length > LONG_BYTES && path.includes('/');
+}
+
+/** Removes a folder unless something is in it; tells whether it did. */
+export function removeIfEmpty(root: string, path: string): boolean {
+  try {
+    rmdirSync(absolute(root, path));
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
 }
 
 /** Lets the owner list and change a folder; tells whether that was needed. */
@@ -81,7 +117,7 @@ export async function replaceFile(
   wanted: Pick<Entry, 'mode' | 'mtimeMs'>,
   content: Readable | Buffer,
 ): Promise<void> {
-  const temp = tempBeside(path);
+  const temp = tempBeside(root, path);
   const fd = openSync(
     absolute(root, temp),
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
@@ -117,7 +153,7 @@ function keepOwner(root: string, path: string, fd: number): void {
 
 /** Puts a link with the wanted target in a path's place. */
 export function replaceLink(root: string, path: string, wanted: Entry): void {
-  const temp = tempBeside(path);
+  const temp = tempBeside(root, path);
   symlinkSync(targetBytes(wanted), absolute(root, temp));
   lutimesSync(absolute(root, temp), wanted.mtimeMs / 1000, wanted.mtimeMs / 1000);
   renameSync(absolute(root, temp), absolute(root, path));
@@ -130,8 +166,11 @@ export function replaceByHardLink(root: string, path: string, first: string): vo
   linkSync(absolute(root, first), absolute(root, path));
 }
 
-function tempBeside(path: string): string {
-  const name = `.relais-${randomBytes(8).toString('hex')}.tmp`;
+function tempBeside(root: string, path: string): string {
   const folder = parentOf(path);
-  return folder === '' ? name : `${folder}/${name}`;
+  return folder === '' || isLong(root, path) ? tempName() : `${folder}/${tempName()}`;
+}
+
+function tempName(): string {
+  return `.relais-${randomBytes(8).toString('hex')}.tmp`;
 }

@@ -8,7 +8,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  rmdirSync,
   unlinkSync,
 } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -23,6 +22,7 @@ import {
   openUp,
   reachable,
   removeAll,
+  removeIfEmpty,
   replaceByHardLink,
   replaceFile,
   replaceLink,
@@ -123,16 +123,6 @@ function removeUnwanted(work: Work, path: string): void {
   } else if (want.kind !== entryOf(stats).kind) unlinkSync(absolute(root, path));
 }
 
-function removeIfEmpty(root: string, path: string): boolean {
-  try {
-    rmdirSync(absolute(root, path));
-    return true;
-  } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
-}
-
 async function bringBack(work: Work, path: string, entry: Entry): Promise<void> {
   const { root, wanted } = work;
   for (const folder of ancestors(path)) {
@@ -196,7 +186,8 @@ async function freezeOne(root: string, path: string, destRoot: string): Promise<
   chmodSync(absolute(destRoot, path), 0o600);
 }
 
-async function copyOpenFile(fd: number, dest: string | Buffer): Promise<void> {
+/** Copies an open file to a new one, without its bytes passing through this process where the disk can share them. */
+export async function copyOpenFile(fd: number, dest: string | Buffer): Promise<void> {
   // Through /proc the open file itself is cloned, not whatever has its name by now.
   if (process.platform === 'linux')
     copyFileSync(`/proc/self/fd/${fd}`, dest, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);

@@ -3,31 +3,37 @@ import { existsSync, realpathSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import type { ChildEnd, ChildRequest } from '../model.js';
-import { endLeftovers, signalGroup, startTicks } from './processes.js';
+import { containment, findProgram, inNamespace, readTold, type Told } from './contain.js';
+import { collect, readBack, untilFull, type Handle } from './output.js';
+import { endLeftovers, endNamespace, signalGroup, signalInside, startTicks } from './processes.js';
 
-type Handle = Awaited<ReturnType<typeof open>>;
+export { containment } from './contain.js';
+
 type Stopped = 'timed_out' | 'interrupted' | 'output_cap';
 interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
+/** A running child: the leader of its group, which is `unshare` where there is a namespace. */
+interface Child {
+  readonly pgid: number;
+  readonly namespaced: boolean;
+  readonly exited: Promise<Exit>;
+}
+
+const { SIGINT, SIGKILL, SIGPIPE } = os.constants.signals;
 const DEFAULT_STOP = [['SIGTERM', 2000]] as const;
-const SIZE_POLL_MS = 50;
 const DRAIN_MS = 1000;
+/** Room for the numbers of some ten thousand processes. */
+const MAX_TOLD = 100_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Marks of the children of this process that are running: none of them is another one's leftover. */
 const running = new Set<string>();
-
-/** How far the processes of a child can be found: by group and marker, or by group alone. */
-export function containment(): string {
-  return process.platform === 'linux' ? 'group+marker' : 'group';
-}
 
 /** Ends what an owner that died had started and that still runs; only where a marker can be read. */
 export async function endOrphans(owner: string): Promise<number[]> {
@@ -35,7 +41,7 @@ export async function endOrphans(owner: string): Promise<number[]> {
   return endLeftovers({ mark: `.${owner}.`, spared: new Set() });
 }
 
-/** Runs a program in its own process group, and returns once it and everything it left behind are gone. */
+/** Runs a program in its own process group and, where it can be had, its own PID namespace, and returns once it and everything it left behind are gone. */
 export async function run(request: ChildRequest): Promise<ChildEnd> {
   if (request.signal?.aborted) return notStarted(request.signal.reason === 'deadline' ? 'timed_out' : 'interrupted');
   if ([request.program, ...request.args].some((text) => text.includes('\0')))
@@ -56,7 +62,10 @@ export async function run(request: ChildRequest): Promise<ChildEnd> {
 async function runMarked(request: ChildRequest, mark: string, file: Handle | undefined): Promise<ChildEnd> {
   const folder = workTree(request.cwd);
   const startedMs = performance.now();
-  const child = start(request, mark, file);
+  const namespaced = containment() === 'pidns';
+  const found = namespaced ? findProgram(request) : { file: request.program };
+  if ('error' in found) return notStarted('not_started', found.error);
+  const child = start({ ...request, program: found.file }, mark, file, namespaced);
   const pgid = child.pid;
   if (pgid === undefined) {
     const result = await child;
@@ -66,38 +75,50 @@ async function runMarked(request: ChildRequest, mark: string, file: Handle | und
   // `exit`, not `close`: a grandchild that keeps the pipe open must not keep us waiting.
   const exited = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   const stdout = collect(child.stdout, request.maxOutputBytes);
-  const stderr = collect(child.stderr, request.maxOutputBytes);
+  const stderr = collect(namespaced ? child.stdio[3] : child.stderr, request.maxOutputBytes);
+  const told = collect(namespaced ? child.stderr : undefined, MAX_TOLD);
   const input = feed(child.stdin, request.stdin);
   request.onStart?.(pgid);
 
-  const { exit, stopped } = await untilExit(request, pgid, exited, file);
+  const { exit, stopped } = await untilExit(request, { pgid, namespaced, exited }, file);
   const spared = new Set([...running].filter((other) => other !== mark));
-  const escapees = await endLeftovers({
-    pgid,
-    mark,
-    spared,
-    ...(folder && { folder }),
-    ...(since !== undefined && { since }),
-  });
-  await Promise.race([Promise.all([stdout.ended, stderr.ended]), sleep(DRAIN_MS, undefined, { ref: false })]);
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  const traces = { pgid, mark, spared, ...(folder && { folder }), ...(since !== undefined && { since }) };
+  const ended = (await endLeftovers(traces)).filter((pid) => pid !== pgid);
+  const drained = Promise.all([stdout.ended, stderr.ended, told.ended]);
+  await Promise.race([drained, sleep(DRAIN_MS, undefined, { ref: false })]);
+  for (const stream of child.stdio) stream?.destroy();
 
+  const words = told.bytes().toString();
+  const inside = namespaced ? readTold(words) : undefined;
+  if (inside?.ready === false && stopped === undefined)
+    return notStarted('not_started', `no PID namespace could be made: ${words.trim()}`);
   const onDisk = file && (await readBack(file, request.maxOutputBytes));
   const error = input();
   return {
-    how: stopped ?? (exit.signal === null ? 'exited' : 'signalled'),
-    exitCode: exit.signal === null ? (exit.code ?? -1) : 128 + os.constants.signals[exit.signal],
+    ...howItEnded(exit, inside),
+    ...(stopped && { how: stopped }),
     durationMs: Math.round(performance.now() - startedMs),
     stdout: onDisk?.bytes ?? stdout.bytes(),
     stderr: stderr.bytes(),
     cut: stdout.cut() || stderr.cut() || (onDisk?.cut ?? false),
     ...(error !== undefined && { error }),
-    escapees: escapees.filter((pid) => pid !== pgid),
+    escapees: [...(inside?.left ?? []), ...ended],
   };
 }
 
-function start({ program, args, cwd, env }: ChildRequest, mark: string, file: Handle | undefined) {
-  return execa(program, [...args], {
+function howItEnded({ code, signal }: Exit, inside: Told | undefined): Pick<ChildEnd, 'how' | 'exitCode'> {
+  // Its first process never exits without a word: it was killed, and all others with it.
+  if (inside && inside.left === undefined) return { how: 'signalled', exitCode: 128 + SIGKILL };
+  if (signal !== null) return { how: 'signalled', exitCode: 128 + os.constants.signals[signal] };
+  const exitCode = code ?? -1;
+  // A shell makes a signal an exit code and names it, except for two of them.
+  const named = inside?.signalNamed === true || [SIGINT, SIGPIPE].includes(exitCode - 128);
+  return { how: inside && exitCode > 128 && named ? 'signalled' : 'exited', exitCode };
+}
+
+function start({ program, args, cwd, env }: ChildRequest, mark: string, file: Handle | undefined, namespaced: boolean) {
+  const command = namespaced ? inNamespace(program, args) : { program, args };
+  return execa(command.program, [...command.args], {
     cwd,
     env: { ...env, RELAIS_MARK: mark },
     extendEnv: false,
@@ -105,18 +126,15 @@ function start({ program, args, cwd, env }: ChildRequest, mark: string, file: Ha
     cleanup: false,
     reject: false,
     buffer: false,
-    stdin: 'pipe',
     // execa takes any descriptor; its types only know the standard ones.
-    stdout: file === undefined ? 'pipe' : (file.fd as 1),
-    stderr: 'pipe',
+    stdio: ['pipe', file === undefined ? 'pipe' : (file.fd as 1), 'pipe', ...(namespaced ? ['pipe' as const] : [])],
   });
 }
 
 /** Waits for the exit; a deadline, an abort or a full output file starts the stop sequence. */
 async function untilExit(
   request: ChildRequest,
-  pgid: number,
-  exited: Promise<Exit>,
+  child: Child,
   file: Handle | undefined,
 ): Promise<{ exit: Exit; stopped: Stopped | undefined }> {
   const settled = new AbortController();
@@ -134,60 +152,29 @@ async function untilExit(
   ];
   if (file) reasons.push(untilFull(file, request.maxOutputBytes, settled.signal));
   try {
-    const first = await Promise.race([exited, ...reasons]);
+    const first = await Promise.race([child.exited, ...reasons]);
     if (typeof first !== 'string') return { exit: first, stopped: undefined };
-    return { exit: await stop(pgid, exited, request.stop ?? DEFAULT_STOP), stopped: first };
+    // Whoever fills the disk is not given time to go on with it.
+    const sequence = first === 'output_cap' ? [] : (request.stop ?? DEFAULT_STOP);
+    return { exit: await stop(child, sequence), stopped: first };
   } finally {
     settled.abort();
   }
 }
 
-async function stop(pgid: number, exited: Promise<Exit>, sequence: NonNullable<ChildRequest['stop']>): Promise<Exit> {
+async function stop({ pgid, namespaced, exited }: Child, sequence: NonNullable<ChildRequest['stop']>): Promise<Exit> {
   for (const [signal, waitMs] of sequence) {
-    signalGroup(pgid, signal);
+    if (namespaced) signalInside(pgid, signal);
+    else signalGroup(pgid, signal);
     const timer = new AbortController();
     const waited = sleep(waitMs, undefined, { signal: timer.signal }).catch(() => undefined);
     const exit = await Promise.race([exited, waited]);
     timer.abort();
     if (exit) return exit;
   }
-  signalGroup(pgid, 'SIGKILL');
+  if (namespaced) endNamespace(pgid);
+  else signalGroup(pgid, 'SIGKILL');
   return exited;
-}
-
-function untilFull(file: Handle, maxBytes: number, settled: AbortSignal): Promise<Stopped> {
-  return new Promise((resolve, reject) => {
-    const timer = setInterval(() => {
-      if (settled.aborted) return;
-      file.stat().then(
-        ({ size }) => size > maxBytes && resolve('output_cap'),
-        (error: unknown) => settled.aborted || reject(error as Error),
-      );
-    }, SIZE_POLL_MS);
-    settled.addEventListener('abort', () => clearInterval(timer));
-  });
-}
-
-/** Keeps the first bytes of a stream and drops the rest, but always reads on: a full pipe would stop the child. */
-function collect(
-  stream: Readable | null | undefined,
-  maxBytes: number,
-): { bytes: () => Buffer; cut: () => boolean; ended: Promise<void> } {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let cut = false;
-  const ended = new Promise<void>((resolve) => {
-    if (!stream) return resolve();
-    stream.on('data', (chunk: Buffer) => {
-      const kept = chunk.subarray(0, Math.max(0, maxBytes - length));
-      if (kept.length > 0) chunks.push(kept);
-      length += kept.length;
-      cut ||= kept.length < chunk.length;
-    });
-    // An error ends a pipe like its end does; what had been read counts.
-    for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve());
-  });
-  return { bytes: () => Buffer.concat(chunks), cut: () => cut, ended };
 }
 
 /** Writes stdin and always ends it; a child that does not read it is no error. Returns what else went wrong. */
@@ -202,18 +189,6 @@ function feed(
   });
   stdin?.end(text ?? '');
   return () => problem;
-}
-
-async function readBack(file: Handle, maxBytes: number): Promise<{ bytes: Buffer; cut: boolean }> {
-  const { size } = await file.stat();
-  const bytes = Buffer.alloc(Math.min(size, maxBytes));
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return { bytes: bytes.subarray(0, length), cut: size > maxBytes };
 }
 
 /** The folder by which stray processes are recognised: only a work tree, never a folder everybody works in. */

@@ -24,6 +24,8 @@ export type Namespace = 'tree' | 'git' | 'common' | 'main';
 
 /** Private copies of files that git could not give back, kept between ticks. */
 export interface Vault {
+  /** The vault's own folder, private to this user. */
+  readonly dir: string;
   readonly format: Repository['objectFormat'];
   /** Copies the files unless their fingerprint is known, and forgets copies that no longer match the inventory. */
   keep(
@@ -75,6 +77,7 @@ export async function openVault(dir: string, format: Repository['objectFormat'] 
   };
   const bytes = async (ns: Namespace, name: string): Promise<Buffer> => readObject(dir, find(ns, name), name);
   return {
+    dir,
     format,
     keep: async (ns, root, paths, inventory) => keep({ dir, format, ns, root }, copies[ns], paths, inventory),
     has: (ns, name) => copies[ns].has(name),
@@ -97,7 +100,8 @@ export async function openVault(dir: string, format: Repository['objectFormat'] 
   };
 }
 
-function ownFolder(folder: string): void {
+/** Makes a folder only this user can enter, and refuses anything else in its place. */
+export function ownFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stats = lstatSync(folder);
   if (!stats.isDirectory()) throw new Error(`${folder} must be a folder, not a link or a file`);
@@ -168,7 +172,8 @@ function store(dir: string, sha256: string, content: Buffer): void {
   writeThenRename(file, content);
 }
 
-function writeThenRename(file: string, content: string | Buffer): void {
+/** Puts a complete file in place, on disk before it gets its name. */
+export function writeThenRename(file: string, content: string | Buffer): void {
   const temp = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   const fd = openSync(temp, 'wx', 0o600);
   try {

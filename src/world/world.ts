@@ -12,6 +12,7 @@ import { openLog, type Log } from './log.js';
 import { packageRoot } from './packageRoot.js';
 import * as programs from './programs.js';
 import * as restore from './restore.js';
+import { setAside } from './setAside.js';
 import * as spawn from './spawn.js';
 import * as vault from './vault.js';
 
@@ -38,6 +39,7 @@ export interface World {
   readonly log: Log;
   readonly programs: typeof programs;
   readonly restore: typeof restore;
+  readonly setAside: typeof setAside;
   readonly spawn: typeof spawn;
   readonly vault: typeof vault;
   /** Tells whoever watches, and the log. */
@@ -86,6 +88,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     log,
     programs,
     restore,
+    setAside,
     spawn,
     vault,
     say: (phase, text) => {

@@ -216,7 +216,8 @@ describe('an answer', () => {
       'a stream with a torn line',
       `${JSON.stringify(init)}\n{"type":"assi{"type":"rate_limit_event"}\n${JSON.stringify(aResult())}`,
     ],
-    ['a stream with two results', stream(aResult({ result: 'first' }), aResult())],
+    ['a stream between blank lines and words', `\n\nwarning: [x]\r\n  ${JSON.stringify(aResult())}\r\n\nbye`],
+    ['a stream that talks of results', stream({ type: 'user', message: { content: aResult() } }, aResult())],
   ])('is read from %s', (_shape, stdout) => {
     expect(read(anEnd(stdout))).toMatchObject({
       kind: 'answered',
@@ -249,6 +250,84 @@ describe('an answer', () => {
 
   test('about limits is not a limit', () => {
     expect(read(anEnd(aResult({ result: "You've hit your weekly limit · resets 8am (UTC)" }))).kind).toBe('answered');
+  });
+});
+
+describe('more than one result', () => {
+  const good = aResult();
+  const bad = api(500, 'API Error: 500');
+
+  test.each([
+    ['the second says success', [bad, good]],
+    ['the second says failure', [good, bad]],
+    ['both are the same', [good, good]],
+  ])('is none, where %s', (_which, both) => {
+    const lines = both.map((event) => JSON.stringify(event)).join('\n');
+    for (const stdout of [lines, JSON.stringify(both)]) {
+      const result = read(anEnd(stdout));
+      expect(verdict(result)).toBe('failed/unreadable');
+      expect(result).toHaveProperty('message', expect.stringContaining('it holds 2 results'));
+      // Nor is either of them believed about the cost.
+      expect(result.call).toMatchObject({ costUsd: null, denials: [] });
+    }
+  });
+});
+
+describe('a flood', () => {
+  const MB = 1024 * 1024;
+  const last = `\n${JSON.stringify(aResult())}\n`;
+  const flood = (unit: string, begin = ''): Buffer =>
+    Buffer.concat([Buffer.from(begin), Buffer.alloc(30 * MB, unit), Buffer.from(last)]);
+  const others = 'lines of it are no events';
+  const values = 'it holds more values than any call gives';
+
+  test.each([
+    ['short lines', 'y\n', '', others],
+    ['blank lines', '\n', 'x', others],
+    ['lines with a brace', '{\n', '', others],
+    ['lines with a bracket', '[\n', '', others],
+    ['torn events', '{"type":"result","subtype":\n', '', others],
+    ['brackets', '[', '', values],
+    ['empty events', '{}\n', '', values],
+    ['an array of empty events', '{},', '[', values],
+    ['one event of numbers', '1,', '{"type":"result","a":[', values],
+  ])('of %s below the cap is given up, whatever stands behind it', (_of, unit, begin, why) => {
+    const result = read(anEnd('', { stdout: flood(unit, begin) }));
+    expect(verdict(result)).toBe('failed/unreadable');
+    expect(result).toHaveProperty('message', expect.stringContaining(why));
+    expect(result.call.costUsd).toBeNull();
+  });
+
+  test('of one line is passed over like any other line', () => {
+    expect(read(anEnd('', { stdout: flood('x') })).kind).toBe('answered');
+  });
+
+  test('is not looked through once the output was cut off', () => {
+    // Its beginning would be a second result.
+    const stdout = flood('x', last);
+    expect(verdict(read(anEnd('', { stdout })))).toBe('failed/unreadable');
+    for (const changes of [{ how: 'output_cap', cut: true }, { cut: true }] as const) {
+      const result = read(anEnd('', { stdout, ...changes }));
+      expect(verdict(result)).toBe('failed/output_cap');
+      expect(result.call.costUsd).toBe(0.0075);
+    }
+  });
+
+  test('on stderr costs neither the class nor what the call has cost', () => {
+    const stderr = Buffer.alloc(30 * MB, 'y\n');
+    const result = read(anEnd(aResult(), { stderr, cut: true }));
+    expect(verdict(result)).toBe('failed/output_cap');
+    expect(result.call.costUsd).toBe(0.0075);
+    expect(read(anEnd('', { stderr, exitCode: 1 }))).toHaveProperty('message', expect.stringContaining(': y ('));
+  });
+
+  test('of refused tools and kinds of tokens is shortened', () => {
+    const result = aResult({
+      permission_denials: Array.from({ length: 5000 }, () => ({ tool_name: 'Write' })),
+      usage: Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`tokens_${index}`, 1])),
+    });
+    const { call } = read(anEnd(result));
+    expect([call.denials.length, Object.keys(call.tokens ?? {}).length]).toEqual([1000, 100]);
   });
 });
 

@@ -140,9 +140,17 @@ async function gitIsBack(played: Played): Promise<void> {
 
 /** (b) A success is one commit on the branch, and its tree is the work tree. */
 async function committed(played: Played): Promise<void> {
-  const { slot, after, end, base, tracked } = played;
+  const { slot, start, after, end, base, tracked } = played;
   const kept = oracle.differences(after.tree, end.tree).filter(({ path }) => !path.startsWith('relais/'));
-  expect(kept.map((one) => one.path)).toEqual([]);
+  // Empty folders outside of the scope are put back as they were, and nothing else is.
+  const tidied = kept.filter((one) => oracle.isFolder(one) && !oracle.isAllowed(one.path));
+  expect(kept.filter((one) => !tidied.includes(one)).map((one) => one.path)).toEqual([]);
+  expect(tidied.filter(({ path }) => !oracle.same(start.tree.get(path), end.tree.get(path)))).toEqual([]);
+  const strangers = oracle
+    .differences(start.tree, end.tree)
+    .filter((one) => oracle.isFolder(one) && !oracle.isAllowed(one.path) && !one.path.startsWith('relais/'))
+    .filter(({ path, before, after: made }) => !oracle.isIgnored(path, before ?? made) && !holdsIgnored(path, played));
+  expect(strangers.map((one) => one.path)).toEqual([]);
   const owned = (line: string): boolean => oracle.isOwned(line.slice(line.indexOf('\t') + 1));
   const listed = (await ground.git(slot, 'ls-tree', '-r', '-z', 'HEAD')).split('\0').filter((line) => line !== '');
   expect(listed.filter((line) => !owned(line)).toSorted()).toEqual(oracle.treeLines(end.tree, tracked));

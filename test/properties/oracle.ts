@@ -92,8 +92,15 @@ export function isOwned(path: string): boolean {
 }
 
 /** A difference that no task may make: a forbidden path, or something that no commit can hold. */
-export function isForbiddenChange({ path, after }: Difference): boolean {
-  return isForbidden(path) || after?.kind === 'other';
+export function isForbiddenChange({ path, before, after }: Difference): boolean {
+  const special = (thing: Thing | undefined): number => (thing?.kind === 'file' ? thing.mode & 0o7000 : 0);
+  const gained = special(after) !== 0 && special(after) !== special(before);
+  return isForbidden(path) || after?.kind === 'other' || gained;
+}
+
+/** A folder that came or went. */
+export function isFolder({ before, after }: Difference): boolean {
+  return (before ?? after)?.kind === 'dir' && (before === undefined || after === undefined);
 }
 
 /** The forbidden globs of the task and the config, and git's own names, by hand. */
@@ -111,8 +118,9 @@ export function isAllowed(path: string): boolean {
 
 /** The differences the Judge has to judge: all but folders that came or went, and ignored files that are not forbidden. */
 export function judged(all: readonly Difference[], tracked: ReadonlySet<string>): Difference[] {
-  return all.filter(({ path, before, after }) => {
-    if ((before ?? after)?.kind === 'dir' && (before === undefined || after === undefined)) return false;
+  return all.filter((one) => {
+    const { path, before, after } = one;
+    if (isFolder(one)) return false;
     if (tracked.has(path) || isOwned(path) || isForbidden(path)) return true;
     // Something that was or is not ignored has been touched.
     return [before, after].some((thing) => thing !== undefined && !isIgnored(path, thing));

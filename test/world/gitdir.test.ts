@@ -88,7 +88,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 describe('walkMetadata', () => {
-  it('records what steers git, and neither objects nor logs', () => {
+  it('records what steers git, and its logs, but not objects', () => {
     const names = [...before.keys()];
     for (const name of [
       'git/HEAD',
@@ -98,9 +98,10 @@ describe('walkMetadata', () => {
       'git/info/exclude',
       'git/refs/heads/main',
       'git/objects/info',
+      'git/logs/HEAD',
     ])
       expect(names).toContain(name);
-    expect(names.filter((name) => /^git\/(logs|objects\/(?!info)|COMMIT_EDITMSG|ORIG_HEAD)/.test(name))).toEqual([]);
+    expect(names.filter((name) => /^git\/(objects\/(?!info)|COMMIT_EDITMSG|ORIG_HEAD)/.test(name))).toEqual([]);
   });
 
   it('records modules without their objects, also a module that is itself named objects', async () => {
@@ -118,13 +119,6 @@ describe('walkMetadata', () => {
         .flatMap((module) => [`git/modules/${module}/HEAD`, `git/modules/${module}/config`])
         .sort(),
     );
-  });
-
-  it('says so when the git folder is gone', async () => {
-    renameSync(repo.gitDir, path.join(base, 'elsewhere'));
-    await expect(putBack()).rejects.toThrow(/is gone/);
-    symlinkSync(path.join(base, 'elsewhere'), repo.gitDir);
-    await expect(putBack()).rejects.toThrow(/now a link/);
   });
 });
 
@@ -271,14 +265,16 @@ describe('refs', () => {
     expect(own).toEqual(listed.sort());
   });
 
-  it('are compared without the own branch and without those of Relais', async () => {
+  it('are compared without the own branch and without those this run made', async () => {
     const old = await readRefs(repo);
     git('update-ref', 'refs/relais/rejected/x', head.commit);
+    git('update-ref', 'refs/relais/rejected/y', head.commit);
     git('commit', '-q', '--allow-empty', '-m', 'two');
     git('branch', '-D', 'other');
     git('tag', 'v1');
-    expect(changedRefs(old, await readRefs(repo), head.ref)).toEqual([
+    expect(changedRefs(old, await readRefs(repo), { ref: head.ref, runId: 'x' })).toEqual([
       { ref: 'refs/heads/other', before: head.commit },
+      { ref: 'refs/relais/rejected/y', after: head.commit },
       { ref: 'refs/tags/v1', after: git('rev-parse', 'HEAD') },
     ]);
   });
@@ -314,4 +310,81 @@ it('drops a replacing ref, loose or packed, and leaves other refs alone', async 
   expect((await putBack()).length).toBe(1);
   expect(git('replace', '-l')).toBe('');
   expect(git('tag')).toBe('mine');
+});
+
+describe('the git folder itself', () => {
+  const mustBeWhole = async (): Promise<void> => {
+    expect(git('status', '--porcelain')).toBe('');
+    expect(git('fsck', '--no-dangling', '--no-progress')).toBe('');
+    expect(await readRefs(repo)).toEqual(refs);
+    expect(await putBack()).toEqual([]);
+  };
+
+  it.each(['inside', 'beside'])('comes back from %s the work tree', async (where) => {
+    mkdirSync(path.join(repo.workTree, 'deep/er'), { recursive: true });
+    const to = path.join(where === 'inside' ? path.join(repo.workTree, 'deep/er') : base, 'moved');
+    renameSync(repo.gitDir, to);
+    expect(await readHead(repo)).toEqual({ raw: '' });
+    expect((await readRefs(repo)).size).toBe(0);
+    expect(await putBack()).toEqual([`. (it had been moved to ${to})`]);
+    await mustBeWhole();
+  });
+
+  it.each(['a link', 'a pointer file', 'another folder'])('takes its place back from %s', async (what) => {
+    const { ino } = lstatSync(repo.gitDir);
+    const far = path.join(base, 'far/away');
+    mkdirSync(path.dirname(far));
+    const to = what === 'another folder' ? path.join(base, 'away') : far;
+    renameSync(repo.gitDir, to);
+    if (what === 'a link') symlinkSync(to, repo.gitDir);
+    else if (what === 'a pointer file') writeFileSync(repo.gitDir, `gitdir: ${to}\n`);
+    else git('init', '-q');
+    expect((await putBack())[0]).toContain('it had been moved to');
+    expect(lstatSync(repo.gitDir).ino).toBe(ino);
+    await mustBeWhole();
+  });
+
+  it('is made anew from the copies, refs and objects included, when it was deleted', async () => {
+    git('tag', '-a', 'v1', '-m', 'v1');
+    git('pack-refs', '--all');
+    git('branch', 'loose');
+    await record();
+    rmSync(repo.gitDir, { recursive: true });
+    writeFileSync(repo.gitDir, 'nothing\n');
+    expect(await putBack()).toContain('. (it was gone)');
+    await mustBeWhole();
+    expect(git('reflog', 'show', 'main')).toContain('one');
+  });
+
+  it('of a linked work tree comes back, too', async () => {
+    const linked = path.join(base, 'linked');
+    git('worktree', 'add', '-q', '-b', 'feature', linked);
+    repo = { ...repo, workTree: linked, gitDir: path.join(repo.gitDir, 'worktrees/linked') };
+    head = { ref: 'refs/heads/feature', commit: head.commit };
+    await record();
+    rmSync(repo.commonDir, { recursive: true });
+    expect(await putBack()).toContain('. (it was gone)');
+    expect(await readRefs(repo)).toEqual(refs);
+    expect(git('status', '--porcelain')).toBe('');
+    expect(git('log', '--format=%s', 'feature')).toBe('one');
+  });
+});
+
+it('removes pipes from refs, on which git would wait for ever, and names them', async () => {
+  execFileSync('mkfifo', [inGit('refs/heads/pipe')]);
+  rmSync(inGit('refs/heads/other'));
+  execFileSync('mkfifo', [inGit('refs/heads/other')]);
+  expect((await readRefs(repo)).get('refs/heads/pipe')).toBe('(fifo)');
+  expect(await putBack()).toEqual(['refs/heads/other', 'refs/heads/pipe']);
+  expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+it('removes what lies deeper in the git folder than a path can say', async () => {
+  const deep = 'd'.repeat(200);
+  const dig = `for (let i = 0; i < 30; i += 1) { fs.mkdirSync('${deep}'); process.chdir('${deep}'); }`;
+  for (const top of ['hooks', 'refs/heads']) execFileSync(process.execPath, ['-e', dig], { cwd: inGit(top) });
+  const changed = await putBack();
+  expect(changed.some((name) => name.startsWith('hooks/'))).toBe(true);
+  for (const top of ['hooks', 'refs/heads']) expect(existsSync(inGit(`${top}/${deep}/${deep}/${deep}`))).toBe(false);
+  expect(existsSync(inGit(`hooks/${deep}`))).toBe(false);
 });

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   renameSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, Inventory } from '../../src/model.js';
 import {
@@ -26,6 +28,8 @@ import {
   targetBytes,
   walk,
 } from '../../src/world/inventory.js';
+import { threads } from '../../src/world/walkThreads.js';
+import { walkAgain, walkTree } from '../../src/world/walkTree.js';
 
 const everything = { skip: () => false, prune: () => false };
 let root: string;
@@ -229,5 +233,114 @@ describe('serialize', () => {
     const started = performance.now();
     expect(deserialize(serialize(many)).size).toBe(100_000);
     expect(performance.now() - started).toBeLessThan(3000);
+  });
+});
+
+describe('a walk in columns', () => {
+  const rules = { caches: ['.cache'], entered: [] };
+  const built = fileURLToPath(new URL('../../dist/walk-worker.js', import.meta.url));
+
+  function sorted(inventory: Inventory): [string, Entry][] {
+    return [...inventory].sort(([one], [other]) => (one < other ? -1 : 1));
+  }
+
+  async function plain(): Promise<[string, Entry][]> {
+    const prune = (name: string): boolean => /(^|\/)node_modules\/\.cache$/.test(name);
+    return sorted(await walk(root, { skip: () => false, prune }));
+  }
+
+  function plant(): void {
+    for (let n = 0; n < 6000; n += 1) put(`part${n % 90}/group${n % 7}/file${n}`, `${n}`);
+    for (const name of ['top', '.git/config', 'node_modules/a/index.js', 'node_modules/.cache/x', 'a/b/c/d/e'])
+      put(name);
+    mkdirSync(path.join(root, 'empty'));
+    symlinkSync('part1', path.join(root, 'part1/link'));
+    execFileSync('mkfifo', [path.join(root, 'part2/pipe')]);
+    writeFileSync(Buffer.from([...Buffer.from(`${root}/part3/`), 0xff]), 'x');
+  }
+
+  function edit(): void {
+    put('part1/group1/file1', 'other');
+    put('new/deep/file');
+    put('part4/new');
+    put('node_modules/.cache/x', 'other');
+    rmSync(path.join(root, 'part5'), { recursive: true });
+    rmSync(path.join(root, 'top'));
+    put('top/now/a/folder');
+    rmSync(path.join(root, 'part1/link'));
+    symlinkSync('part2', path.join(root, 'part1/link'));
+    // A folder behind a link is not in the tree, whatever it holds.
+    renameSync(path.join(root, 'part6'), path.join(root, 'moved'));
+    symlinkSync('moved', path.join(root, 'part6'));
+    renameSync(path.join(root, 'part7'), path.join(root, 'aside'));
+    renameSync(path.join(root, 'part8'), path.join(root, 'part7'));
+    chmodSync(path.join(root, 'part9'), 0o700);
+  }
+
+  it('sees what the plain walk sees, alone and with threads, at first and again', async () => {
+    plant();
+    expect(threads(built).count).toBeGreaterThan(0);
+    const walks = [
+      await walkTree(root, rules, { count: 0, give: () => [] }),
+      await walkTree(root, rules, threads(built)),
+    ];
+    for (const first of walks) expect(sorted(first)).toEqual(await plain());
+    edit();
+    for (const first of walks.toReversed()) {
+      expect(sorted(await walkAgain(first))).toEqual(await plain());
+      expect(first.has('part5')).toBe(true);
+    }
+  });
+
+  it('trusts no folder that changed a moment before', async () => {
+    put('part4/early');
+    const first = await walkTree(root, rules);
+    const folder = path.join(root, 'part4');
+    const { atime, mtime } = lstatSync(folder);
+    put('part4/late');
+    utimesSync(folder, atime, mtime);
+    expect((await walkAgain(first)).has('part4/late')).toBe(true);
+  });
+
+  it('sees at a glance what comes, goes or is replaced, but not what is rewritten in place', async () => {
+    for (const name of ['a/one', 'a/two', 'b/one', 'c/one']) put(name);
+    for (const name of ['a/one', 'a/two', 'b/one', 'c/one', 'a', 'b', 'c', '.'])
+      utimesSync(path.join(root, name), 1000, 1000);
+    await new Promise((done) => setTimeout(done, 2100));
+    const first = await walkTree(root, rules);
+    put('a/one', 'in place');
+    put('new', 'x');
+    renameSync(path.join(root, 'new'), path.join(root, 'b/one'));
+    rmSync(path.join(root, 'c/one'));
+    const glance = await walkAgain(first, { glance: true });
+    const seen = await changes(
+      first,
+      glance,
+      () => undefined,
+      () => Promise.resolve(''),
+    );
+    expect(seen.map((change) => change.path).sort()).toEqual(['b/one', 'c/one']);
+    expect((await walkAgain(first)).get('a/one')?.size).toBe(8);
+  });
+
+  it('reads like a map, takes notes without changing the walk, and comes back from its bytes', async () => {
+    for (const name of ['top', 'part1/group1/file1', 'a/b']) put(name);
+    symlinkSync('a', path.join(root, 'link'));
+    writeFileSync(Buffer.from([...Buffer.from(`${root}/`), 0xff]), 'x');
+    const first = await walkTree(root, rules);
+    const copy = first.copy();
+    copy.delete('top');
+    copy.set('note', { ...(first.get('part1/group1/file1') as Entry), hash: 'ff' });
+    expect([copy.has('top'), first.has('top'), first.has('note'), copy.size]).toEqual([false, true, false, first.size]);
+    expect(sorted(deserialize(serialize(copy)))).toEqual(sorted(copy));
+    expect(() => deserialize(serialize(copy).subarray(0, -1))).toThrow('complete');
+    expect(
+      await changes(
+        first,
+        copy,
+        () => undefined,
+        () => Promise.resolve(''),
+      ),
+    ).toMatchObject([{ path: 'top' }, { path: 'note' }]);
   });
 });

@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -20,6 +21,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Inventory } from '../../src/model.js';
 import { blobHash, changes, emptyFolders, markRacy, walk } from '../../src/world/inventory.js';
 import { absolute, fsPath, parentOf } from '../../src/world/paths.js';
+import { removeAll } from '../../src/world/replace.js';
 import { freeze, restoreTree } from '../../src/world/restore.js';
 
 let base: string;
@@ -277,4 +279,38 @@ describe('freeze', () => {
     ]);
     for (const name of ['link', 'pipe', 'up/secret']) expect(existsSync(path.join(base, 'frozen', name))).toBe(false);
   });
+});
+
+/** Goes down step by step, which no absolute path could; at the end lie a file and a closed folder. */
+function dig(name: string, depth: number): void {
+  const script = `for (let i = 0; i < ${depth}; i += 1) { fs.mkdirSync('${name}'); process.chdir('${name}'); }
+    fs.writeFileSync('x', ''); fs.mkdirSync('y', 0o500);`;
+  execFileSync(process.execPath, ['-e', script], { cwd: root });
+}
+
+it('removes folders deeper than any path can say, and closed ones among them', async () => {
+  const before = await look();
+  const name = 'd'.repeat(100);
+  dig(name, 120);
+  expect(await rollBack(before, new Map())).toEqual([]);
+  expect(readdirSync(root)).toEqual([]);
+});
+
+it('removes thousands of folders in one another without running out of stack', () => {
+  dig('d', 3000);
+  removeAll(root, 'd');
+  expect(readdirSync(root)).toEqual([]);
+});
+
+it('brings a file back whose path leaves no room for a temporary name beside it', async () => {
+  const folder = Array.from({ length: 19 }, () => 'f'.repeat(200)).join('/');
+  const room = 4095 - Buffer.byteLength(`${root}/${folder}/`);
+  const file = `${folder}/${'n'.repeat(Math.min(room, 255))}`;
+  mkdirSync(`${root}/${folder}`, { recursive: true });
+  writeFileSync(`${root}/${file}`, 'mine');
+  const before = await look();
+  const kept = contents(before);
+  writeFileSync(`${root}/${file}`, 'yours');
+  expect(await rollBack(before, kept)).toEqual([]);
+  expect(readFileSync(`${root}/${file}`, 'utf8')).toBe('mine');
 });

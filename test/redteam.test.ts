@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { attackProblems } from './redteam/attack.js';
+import { formProblems, listAttacks } from './redteam/cases.js';
+
+const attacks = listAttacks();
+const wanted = (process.env['RELAIS_REDTEAM'] ?? '').split(' ').filter((name) => name !== '');
+const isRoot = process.getuid?.() === 0;
+const played = attacks
+  .filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+  .filter(({ unprivileged, needs_root: needsRoot }) => unprivileged !== true && (isRoot || needsRoot !== true));
+
+describe.skipIf(played.length === 0)('an attack is found, stopped and undone', () => {
+  it.concurrent.each(played.map((attack) => [`${attack.family}: ${attack.name}`, attack] as const))(
+    '%s',
+    async (_name, attack) => {
+      expect(await attackProblems(attack)).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+it('every attack is written down as the README says', () => {
+  expect(attacks.flatMap(formProblems)).toEqual([]);
+});
+
+it('every attack has a name and a sentence of its own', () => {
+  for (const key of ['name', 'attack'] as const)
+    expect(new Set(attacks.map((one) => one[key])).size).toBe(attacks.length);
+});
+
+it('some attacks are played without privileges', () => {
+  expect(attacks.filter(({ unprivileged }) => unprivileged === true).length).toBeGreaterThan(0);
+});
+
+it('there are at least 120 attacks', () => {
+  expect(attacks.length).toBeGreaterThanOrEqual(120);
+});
