@@ -1,5 +1,7 @@
 import { parseJson, type Checked } from '../schemas.js';
 
+/** The largest patch a task may hold fits well in this; far more of the shortest values would fill the memory. */
+const MAX_CHARS = 2 * 1024 * 1024;
 const FENCED = /^```[A-Za-z0-9]*[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 
 /**
@@ -9,6 +11,8 @@ const FENCED = /^```[A-Za-z0-9]*[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 export function soleObject(text: string, options: { readonly allowFence: boolean }): Checked<unknown> {
   const answer = text.replace(/^\ufeff/, '').trim();
   if (answer === '') return refused('the answer is empty');
+  if (answer.length > MAX_CHARS)
+    return refused(`the answer has ${answer.length} characters, at most ${MAX_CHARS} are read`);
   const fence = FENCED.exec(answer);
   if (fence !== null && !options.allowFence)
     return refused('the answer is in a code fence; only the JSON object itself is accepted');

@@ -12,7 +12,7 @@ export interface TouchedPath {
   readonly kind: Kind;
   readonly linesAdded: number;
   readonly linesDeleted: number;
-  /** Lines are size/80: the file is binary or huge. */
+  /** Lines are size/80: the file is binary, huge, or has very long lines. */
   readonly estimated: boolean;
   readonly ownedByRunner: boolean;
   readonly insideSubmodule: boolean;

@@ -145,7 +145,7 @@ function putBackFolders(repo: Repository, before: Inventory, vault: Vault): { ch
     if (found.state === 'moved back') changed.push(`. (it had been moved to ${found.from})`);
     if (found.state === 'made anew') changed.push('. (it was gone)');
     anew ||= found.state === 'made anew' && dir === repo.commonDir;
-    if (open(dir, '.', before.get(`${part}/.`))) changed.push('.');
+    if (open(dir, '', before.get(`${part}/.`))) changed.push('.');
   }
   return { changed, anew };
 }

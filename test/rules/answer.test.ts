@@ -62,4 +62,9 @@ describe('one JSON object', () => {
       }),
     );
   });
+
+  test('an answer that is far too long is refused before it is parsed', () => {
+    const read = soleObject(`{"a":[${'{},'.repeat(700_000)}{}]}`, loose);
+    expect(read.ok ? [] : read.errors.join()).toContain('at most 2097152 are read');
+  });
 });

@@ -1,15 +1,19 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -88,7 +92,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 describe('walkMetadata', () => {
-  it('records what steers git, and its logs, but not objects', () => {
+  it('records what steers git, its logs, and what nobody knows, but not objects', () => {
     const names = [...before.keys()];
     for (const name of [
       'git/HEAD',
@@ -99,9 +103,11 @@ describe('walkMetadata', () => {
       'git/refs/heads/main',
       'git/objects/info',
       'git/logs/HEAD',
+      'git/description',
+      'git/COMMIT_EDITMSG',
     ])
       expect(names).toContain(name);
-    expect(names.filter((name) => /^git\/(objects\/(?!info)|COMMIT_EDITMSG|ORIG_HEAD)/.test(name))).toEqual([]);
+    expect(names.filter((name) => /^git\/objects\/(?!info)/.test(name))).toEqual([]);
   });
 
   it('records modules without their objects, also a module that is itself named objects', async () => {
@@ -387,4 +393,139 @@ it('removes what lies deeper in the git folder than a path can say', async () =>
   expect(changed.some((name) => name.startsWith('hooks/'))).toBe(true);
   for (const top of ['hooks', 'refs/heads']) expect(existsSync(inGit(`${top}/${deep}/${deep}/${deep}`))).toBe(false);
   expect(existsSync(inGit(`hooks/${deep}`))).toBe(false);
+});
+
+describe('names in the git folder that git does not know', () => {
+  it('are kept by copy: put back, removed where they are new, and named', async () => {
+    mkdirSync(inGit('git-crypt/keys'), { recursive: true });
+    writeFileSync(inGit('git-crypt/keys/default'), 'key', { mode: 0o600 });
+    await record();
+    writeFileSync(inGit('git-crypt/keys/default'), 'evil');
+    mkdirSync(inGit('stowaway/deep'), { recursive: true });
+    writeFileSync(inGit('stowaway/deep/payload'), 'x');
+    mkdirSync(inGit('.git/x'), { recursive: true });
+    writeFileSync(inGit('.git/x/payload'), 'x');
+    execFileSync('mkfifo', [inGit('pipe')]);
+    rmSync(inGit('description'));
+    expect(await putBack()).toEqual(['.git', 'description', 'git-crypt/keys/default', 'pipe', 'stowaway/deep/payload']);
+    expect(readFileSync(inGit('git-crypt/keys/default'), 'utf8')).toBe('key');
+    expect(lstatSync(inGit('git-crypt/keys/default')).mode & 0o777).toBe(0o600);
+    expect(existsSync(inGit('description'))).toBe(true);
+    for (const name of ['stowaway', '.git', 'pipe']) expect(existsSync(inGit(name))).toBe(false);
+    expect(await putBack()).toEqual([]);
+  });
+
+  it('are left to the tools that write them, unless a link or a second name leads elsewhere', async () => {
+    mkdirSync(inGit('lfs/objects'), { recursive: true });
+    writeFileSync(inGit('gitk.cache'), 'old');
+    await record();
+    writeFileSync(inGit('lfs/objects/new'), 'x');
+    writeFileSync(inGit('gitk.cache'), 'new');
+    writeFileSync(inGit('.watchman-cookie-host-1-2'), '');
+    mkdirSync(inGit('annex'));
+    expect(await putBack()).toEqual([]);
+    expect(readFileSync(inGit('gitk.cache'), 'utf8')).toBe('new');
+    for (const name of ['lfs/objects/new', '.watchman-cookie-host-1-2', 'annex'])
+      expect(existsSync(inGit(name))).toBe(true);
+
+    writeFileSync(path.join(base, 'outside'), 'mine');
+    rmSync(inGit('annex'), { recursive: true });
+    symlinkSync(base, inGit('annex'));
+    rmSync(inGit('gitk.cache'));
+    symlinkSync(path.join(base, 'outside'), inGit('gitk.cache'));
+    linkSync(path.join(base, 'outside'), inGit('tags'));
+    rmSync(inGit('lfs'), { recursive: true });
+    writeFileSync(inGit('lfs'), '');
+    expect(await putBack()).toEqual(['annex', 'gitk.cache', 'lfs', 'tags']);
+    for (const name of ['annex', 'gitk.cache', 'tags'])
+      expect(lstatSync(inGit(name), { throwIfNoEntry: false })).toBeUndefined();
+    expect(lstatSync(inGit('lfs')).isDirectory()).toBe(true);
+    expect(readFileSync(path.join(base, 'outside'), 'utf8')).toBe('mine');
+  });
+
+  it('are told of where they are too large for a copy, and the rest comes back all the same', async () => {
+    const large = 256 * 1024 * 1024 + 1;
+    for (const name of ['large', 'huge']) {
+      writeFileSync(inGit(name), '');
+      truncateSync(inGit(name), large);
+    }
+    before = await walkMetadata(repo);
+    expect((await keepMetadata(repo, before, vault)).tooLarge).toEqual(['git/huge', 'git/large']);
+    rmSync(inGit('large'));
+    truncateSync(inGit('huge'), large + 1);
+    appendFileSync(inGit('config'), '# evil\n');
+    expect(await putBack()).toEqual(['config', 'huge (it could not be put back)', 'large (it could not be put back)']);
+    expect(readFileSync(inGit('config'), 'utf8')).not.toContain('evil');
+    expect(lstatSync(inGit('huge')).size).toBe(large + 1);
+  });
+
+  it('may be the ends of a program that has ended meanwhile', async () => {
+    execFileSync('mkfifo', [inGit('events')]);
+    await record();
+    rmSync(inGit('events'));
+    expect(await putBack()).toEqual([]);
+  });
+});
+
+describe('what git leaves', () => {
+  it('by a commit and a fetch is put back without a word, also where it became a link', async () => {
+    const message = readFileSync(inGit('COMMIT_EDITMSG'), 'utf8');
+    writeFileSync(path.join(base, 'outside'), 'mine');
+    rmSync(inGit('COMMIT_EDITMSG'));
+    symlinkSync(path.join(base, 'outside'), inGit('COMMIT_EDITMSG'));
+    writeFileSync(inGit('FETCH_HEAD'), '');
+    writeFileSync(inGit('ORIG_HEAD'), `${head.commit}\n`);
+    expect(await putBack()).toEqual([]);
+    expect(readFileSync(inGit('COMMIT_EDITMSG'), 'utf8')).toBe(message);
+    expect(existsSync(inGit('FETCH_HEAD'))).toBe(false);
+  });
+
+  it('when its upkeep is killed half-way goes without a word', async () => {
+    git('repack', '-adq');
+    await record();
+    for (let at = 0; at < 40; at += 1) writeFileSync(path.join(repo.workTree, `f${at}`), randomBytes(100_000));
+    git('add', '.');
+    git('commit', '-q', '-m', 'two');
+    const gc = spawn('git', ['gc', '-q', '--prune=now'], {
+      cwd: repo.workTree,
+      env: ENV,
+      stdio: 'ignore',
+      detached: true,
+    });
+    const ended = new Promise((resolve) => gc.once('close', resolve));
+    const isAtWork = (): boolean => readdirSync(inGit('objects/pack')).some((name) => /tmp/.test(name));
+    while (gc.exitCode === null && !isAtWork()) await new Promise((resolve) => setTimeout(resolve, 1));
+    if (gc.pid !== undefined && gc.exitCode === null) process.kill(-gc.pid, 'SIGKILL');
+    await ended;
+    // What one that went to the background, or was at another step, leaves as well.
+    mkdirSync(inGit('rr-cache/ab'), { recursive: true });
+    mkdirSync(inGit('objects/info/commit-graphs'), { recursive: true });
+    const leftovers = [
+      'gc.pid',
+      'gc.pid.lock',
+      'gc.log',
+      'gc.log.lock',
+      'packed-refs.lock',
+      'packed-refs.new',
+      'MERGE_RR.lock',
+      'rr-cache/ab/preimage',
+      'info/refs_a1B2c3',
+      'logs/HEAD.lock',
+      'logs/refs/heads/main.lock',
+      'refs/heads/main.lock',
+      'objects/maintenance.lock',
+      'objects/info/packs_a1B2c3',
+      'objects/info/commit-graph.lock',
+      'objects/info/commit-graphs/tmp_graph_a1B2c3',
+      'objects/pack/.tmp-77-pack-0123456789012345678901234567890123456789.pack',
+      'objects/pack/tmp_idx_a1B2c3',
+    ];
+    for (const name of leftovers) writeFileSync(inGit(name), 'x');
+    expect(await putBack()).toEqual([]);
+    expect(leftovers.filter((name) => existsSync(inGit(name)))).toEqual([]);
+    expect(readdirSync(inGit('objects/pack')).filter((name) => /tmp/.test(name))).toEqual([]);
+    expect(git('fsck', '--no-dangling', '--no-progress')).toBe('');
+    expect(git('rev-parse', 'HEAD')).toBe(head.commit);
+    expect(git('gc', '-q')).toBe('');
+  });
 });
