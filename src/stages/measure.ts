@@ -24,8 +24,6 @@ export async function measure(
 ): Promise<Measured> {
   const { gitdir } = run.world;
   const { repository } = run;
-  const headAfter = await gitdir.readHead(repository);
-  const refsAfter = await gitdir.readRefs(repository);
   const restored = await gitdir.restoreMetadata(repository, baseline.metadata, run.vault, baseline);
   const inMain = await restoreMainWorkspace(run, baseline);
   const inventory = await walkTree(run, baseline.index, baseline.inventory, look);
@@ -33,7 +31,7 @@ export async function measure(
   const { judged, ignored } = await sortOut(run, baseline, all, forbiddenGlobs);
   const { tree, held, notInTree } = await buildMeasuredTree(run, baseline, judged, forbiddenGlobs);
   const lines = await countLines(run, baseline, judged, tree);
-  const headMovedTo = movedTo(baseline, headAfter, refsAfter);
+  const headMovedTo = movedTo(baseline, restored.found.head, restored.found.refs);
   const unheld = new Map(notInTree.map(({ path, why }) => [path, why]));
   return {
     inventory,

@@ -7,7 +7,7 @@ import { isDispensable, isExempt, isNewWorkTree, isRef, isRemade, isTools, isToo
 import { keepObjects } from './objectCopies.js';
 import { objectRoots, restoreObjects } from './objects.js';
 import { isLog, restoreLogs } from './reflogs.js';
-import { packedRefsBroken, readRefs } from './refs.js';
+import { packedRefsBroken, readHead, readRefs } from './refs.js';
 import { dropPackedReplacements, removeUnreadable, replacePacked, restoreBranch, writeRefs } from './refsBack.js';
 import { lstatOf, makeFolder, removeAll } from './replace.js';
 import { restoreTree } from './restore.js';
@@ -97,6 +97,12 @@ function isReadable(dir: string, name: string): boolean {
   }
 }
 
+/** HEAD and refs as they were left, also in a folder that was moved away or closed until now. */
+interface Found {
+  readonly head: Awaited<ReturnType<typeof readHead>>;
+  readonly refs: RefMap;
+}
+
 /**
  * Puts git's metadata and objects back by bytes, HEAD, the index and the own branch included; other refs stay.
  * Throws where something could not be put back: no git command may run then.
@@ -106,10 +112,11 @@ export async function restoreMetadata(
   before: Inventory,
   vault: Vault,
   { head, refs }: { readonly head: Head; readonly refs: RefMap },
-): Promise<{ changed: string[] }> {
+): Promise<{ changed: string[]; found: Found }> {
   const { changed, anew } = putBackFolders(repo, before, vault);
   const { now, opened } = await openClosed(repo, before);
   changed.push(...opened);
+  const found = { head: await readHead(repo), refs: await readRefs(repo) };
   for (const [part, dir] of parts(repo)) {
     const paths = await restorePart({ part, dir, repo, vault }, within(before, part), within(now, part));
     changed.push(...paths.filter((name) => !isExempt(name)));
@@ -130,7 +137,7 @@ export async function restoreMetadata(
     changed.push(...clearLogs(dir, within(before, part), within(now, part)));
   }
   if (opened.length > 0) await mustBeOpen(repo, before);
-  return { changed: [...new Set(changed)].sort() };
+  return { changed: [...new Set(changed)].sort(), found };
 }
 
 /** Brings the git folders themselves back; `anew` where nothing of the shared one was left. */

@@ -103,6 +103,17 @@ it('opens folders within folders, and the objects and logs', async () => {
   expect(git('log', '-g', '--format=%s', 'main')).toBe('one');
 });
 
+it.each(['refs', 'refs/heads', '.'])('tells where the branch was left although %s was closed', async (folder) => {
+  git('commit', '-q', '--allow-empty', '-m', 'two');
+  const tip = git('rev-parse', 'HEAD');
+  const head = { ref: 'refs/heads/main', commit: refs.get('refs/heads/main') ?? '' };
+  chmodSync(inGit(folder), 0o000);
+  const { found } = await restoreMetadata(repo, before, vault, { head, refs });
+  expect(found.head.ref).toBe('refs/heads/main');
+  expect(found.refs.get('refs/heads/main')).toBe(tip);
+  expect(git('rev-parse', 'HEAD')).toBe(head.commit);
+});
+
 it('removes a new folder that nobody can look into', async () => {
   const folders = ['hooks/new', 'logs/new', 'refs/heads/new', 'lfs', 'stowaway', 'objects/ab'];
   for (const name of folders) {
