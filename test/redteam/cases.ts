@@ -21,6 +21,7 @@ export interface Attack {
   readonly env?: Readonly<Record<string, string>>;
   readonly unprivileged?: boolean;
   readonly needs_root?: boolean;
+  readonly needs_namespace?: boolean;
   readonly code: Code;
   readonly evidence?: readonly string[];
   readonly found: string;
@@ -45,6 +46,7 @@ const KNOWN = new Set([
   'env',
   'unprivileged',
   'needs_root',
+  'needs_namespace',
   'evidence',
   'left',
   'copy',
