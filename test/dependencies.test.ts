@@ -19,8 +19,8 @@ import { runTick } from '../src/commands/run.js';
 import { fullScenario, readBase } from '../src/rehearse/fixture.js';
 import type { JsonObject } from '../src/rehearse/overlay.js';
 import { makeScratch, type Scratch } from '../src/rehearse/scratch.js';
-import { openDependencies } from '../src/world/dependencies.js';
-import { walk } from '../src/world/inventory.js';
+import { openDependencies } from '../src/world/keep/dependencies.js';
+import { walk } from '../src/world/walk/inventory.js';
 
 let scratch: Scratch | undefined;
 afterEach(async () => {

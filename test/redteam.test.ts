@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { containment } from '../src/world/contain.js';
+import { containment } from '../src/world/process/contain.js';
 import { attackProblems } from './redteam/attack.js';
 import { formProblems, listAttacks } from './redteam/cases.js';
 

@@ -4,7 +4,7 @@ import { readJournal } from '../stages/journal.js';
 import type { Place } from '../stages/place.js';
 import { freeBytes, stateDir } from '../world/host.js';
 import { inside } from '../world/programs.js';
-import { writeProblem } from '../world/survey.js';
+import { writeProblem } from '../world/walk/survey.js';
 import type { World } from '../world/world.js';
 import { fine, line, type Line } from './doctorLine.js';
 

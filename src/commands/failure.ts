@@ -1,5 +1,5 @@
 import { EXIT_CODE } from '../outcome.js';
-import { NoGitError } from '../world/gitProgram.js';
+import { NoGitError } from '../world/git/program.js';
 import { refuse, type Problem } from './output.js';
 
 const BUG =

@@ -5,9 +5,9 @@ import { detect, MANIFESTS, type Detected } from '../rules/detect.js';
 import { GOAL_PLACEHOLDER, starterConfig } from '../rules/starter.js';
 import { clean } from '../rules/text.js';
 import { readText } from '../world/files.js';
-import { openRepository } from '../world/git.js';
+import { openRepository } from '../world/git/git.js';
 import { packageRoot } from '../world/packageRoot.js';
-import { survey, writeProblem } from '../world/survey.js';
+import { survey, writeProblem } from '../world/walk/survey.js';
 import { originals, planSteps, writeSteps, type Step } from './initFiles.js';
 import { printJson, progress, refuse, speaker } from './output.js';
 

@@ -1,5 +1,5 @@
 import { matcher } from '../rules/globs.js';
-import type { Dependencies } from '../world/dependencies.js';
+import type { Dependencies } from '../world/keep/dependencies.js';
 import type { Baseline, Run } from './run.js';
 
 /** Caches of tools, directly inside a `node_modules`: checks write to them in every run, so nobody looks inside. */

@@ -2,8 +2,8 @@ import type { Config } from '../generated/types.js';
 import type { Repository } from '../model.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import { readConfig } from '../rules/config.js';
-import type { Git } from '../world/git.js';
-import type { GitSettings } from '../world/gitCall.js';
+import type { Git } from '../world/git/git.js';
+import type { GitSettings } from '../world/git/call.js';
 import type { World } from '../world/world.js';
 import { readNamed, type Named } from './named.js';
 

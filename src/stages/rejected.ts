@@ -4,8 +4,8 @@ import { readRejectedMessage, startOf } from '../rules/rejected.js';
 import { NO_TASK } from '../rules/report.js';
 import { oneLine } from '../rules/text.js';
 import { checkMeta, checkReport, parseJson, type Checked } from '../schemas.js';
-import type { Git } from '../world/git.js';
-import type { CommitObject } from '../world/gitMerge.js';
+import type { Git } from '../world/git/git.js';
+import type { CommitObject } from '../world/git/merge.js';
 import type { World } from '../world/world.js';
 import type { Ready } from './place.js';
 

@@ -3,9 +3,9 @@ import type { BuilderResult, Config, State, Task } from '../generated/types.js';
 import type { Change, Entry, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import type { TouchedPath } from '../rules/judge.js';
-import type { Git } from '../world/git.js';
-import type { TreeChange } from '../world/gitWrite.js';
-import type { Vault } from '../world/vault.js';
+import type { Git } from '../world/git/git.js';
+import type { TreeChange } from '../world/git/write.js';
+import type { Vault } from '../world/keep/vault.js';
 import type { World } from '../world/world.js';
 
 /** How the repository stood before any agent ran: what the Judge compares with and the rollback returns to. */

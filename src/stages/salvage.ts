@@ -5,7 +5,7 @@ import { wideningLine, widenedTask, type Refusal, type Widening } from '../rules
 import { effectiveScope, taskProblems } from '../rules/scope.js';
 import { visible } from '../rules/text.js';
 import { checkTask, parseJson } from '../schemas.js';
-import type { TreeChange } from '../world/gitWrite.js';
+import type { TreeChange } from '../world/git/write.js';
 import { carryOver, layOut, obstacle, type Desk } from './apply.js';
 import { workspaceOf } from './place.js';
 import { readWorkspace } from './preflight.js';

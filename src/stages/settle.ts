@@ -6,7 +6,7 @@ import { effectiveScope } from '../rules/scope.js';
 import { tidyOutsideScope } from './emptyFolders.js';
 import { writePhase } from './journal.js';
 import { rollBack } from './rollback.js';
-import type { TreeChange } from '../world/gitWrite.js';
+import type { TreeChange } from '../world/git/write.js';
 import type { Baseline, Measured, Run } from './run.js';
 
 /** Makes the verdict true: the judged tree is committed, or everything is put back as it was. */

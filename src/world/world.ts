@@ -3,18 +3,18 @@ import path from 'node:path';
 import type { HostIdentity } from '../model.js';
 import * as clockModule from './clock.js';
 import * as files from './files.js';
-import * as git from './git.js';
-import * as gitdir from './gitdir.js';
+import * as git from './git/git.js';
+import * as gitdir from './gitdir/gitdir.js';
 import * as hostModule from './host.js';
-import * as inventory from './inventory.js';
+import * as inventory from './walk/inventory.js';
 import * as lock from './lock.js';
 import { openLog, type Log } from './log.js';
 import { packageRoot } from './packageRoot.js';
 import * as programs from './programs.js';
-import * as restore from './restore.js';
-import { setAside } from './setAside.js';
-import * as spawn from './spawn.js';
-import * as vault from './vault.js';
+import * as restore from './keep/restore.js';
+import { setAside } from './keep/setAside.js';
+import * as spawn from './process/spawn.js';
+import * as vault from './keep/vault.js';
 
 /** What a tick tells whoever watches: the phase it is in and one sentence about it. */
 export interface Progress {

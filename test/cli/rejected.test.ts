@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createGit, openRepository, readSettings } from '../../src/world/git.js';
+import { createGit, openRepository, readSettings } from '../../src/world/git/git.js';
 import type { Scratch } from '../../src/rehearse/scratch.js';
 import { createWorld } from '../../src/world/world.js';
 import { everything, git, HONEST, json, relais, sandbox, scripted } from './relais.js';

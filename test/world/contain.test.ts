@@ -6,9 +6,9 @@ import { build } from 'esbuild';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { HostIdentity } from '../../src/model.js';
-import { containment, findProgram } from '../../src/world/contain.js';
+import { containment, findProgram } from '../../src/world/process/contain.js';
 import { identity } from '../../src/world/host.js';
-import { run } from '../../src/world/spawn.js';
+import { run } from '../../src/world/process/spawn.js';
 import { appears, escape, ESCAPES, expectQuiet, interruptAt, makeGround, processesOf, request } from './escapes.js';
 
 const linux = process.platform === 'linux';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { containment } from '../../src/world/contain.js';
+import { containment } from '../../src/world/process/contain.js';
 import { escape, ESCAPES, expectQuiet, makeGround } from './escapes.js';
 
 const NOBODY = 65534;

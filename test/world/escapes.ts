@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { ChildEnd, ChildRequest } from '../../src/model.js';
-import { run } from '../../src/world/spawn.js';
+import { run } from '../../src/world/process/spawn.js';
 
 /** Ways to leave a process behind that writes on; `WRITER` stands for its command. The last column: group, marker and folder find it. */
 export const ESCAPES: readonly (readonly [name: string, script: string, found: boolean])[] = [

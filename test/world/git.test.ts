@@ -5,8 +5,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Repository } from '../../src/model.js';
 import { exists } from '../../src/world/files.js';
-import { copyRules, createGit, openRepository, readSettings, type Git } from '../../src/world/git.js';
-import { GitError } from '../../src/world/gitCall.js';
+import { copyRules, createGit, openRepository, readSettings, type Git } from '../../src/world/git/git.js';
+import { GitError } from '../../src/world/git/call.js';
 import { absolute, decodePath } from '../../src/world/paths.js';
 
 let dir: string;

@@ -28,8 +28,8 @@ import {
   readRefs,
   restoreMetadata,
   walkMetadata,
-} from '../../src/world/gitdir.js';
-import { openVault, type Vault } from '../../src/world/vault.js';
+} from '../../src/world/gitdir/gitdir.js';
+import { openVault, type Vault } from '../../src/world/keep/vault.js';
 
 let base: string;
 let repo: Repository;

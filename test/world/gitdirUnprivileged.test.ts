@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Inventory, RefMap, Repository } from '../../src/model.js';
-import { keepMetadata, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir.js';
-import { openVault, type Vault } from '../../src/world/vault.js';
+import { keepMetadata, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir/gitdir.js';
+import { openVault, type Vault } from '../../src/world/keep/vault.js';
 
 const NOBODY = 65534;
 let base: string;

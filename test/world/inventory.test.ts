@@ -27,9 +27,9 @@ import {
   serialize,
   targetBytes,
   walk,
-} from '../../src/world/inventory.js';
-import { threads } from '../../src/world/walkThreads.js';
-import { walkAgain, walkTree } from '../../src/world/walkTree.js';
+} from '../../src/world/walk/inventory.js';
+import { threads } from '../../src/world/walk/threads.js';
+import { walkAgain, walkTree } from '../../src/world/walk/walk.js';
 
 const everything = { skip: () => false, prune: () => false };
 let root: string;

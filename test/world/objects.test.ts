@@ -20,10 +20,10 @@ import path from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Head, Inventory, RefMap, Repository } from '../../src/model.js';
-import { keepMetadata, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir.js';
-import { keepObjects } from '../../src/world/objectCopies.js';
-import { restoreObjects } from '../../src/world/objects.js';
-import { openVault, type Vault } from '../../src/world/vault.js';
+import { keepMetadata, readRefs, restoreMetadata, walkMetadata } from '../../src/world/gitdir/gitdir.js';
+import { keepObjects } from '../../src/world/gitdir/objectCopies.js';
+import { restoreObjects } from '../../src/world/gitdir/objects.js';
+import { openVault, type Vault } from '../../src/world/keep/vault.js';
 
 let base: string;
 let repo: Repository;

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Head, Inventory, RefMap, Repository } from '../../src/model.js';
-import { createGit, readSettings } from '../../src/world/git.js';
+import { createGit, readSettings } from '../../src/world/git/git.js';
 import {
   changedRefs,
   keepMetadata,
@@ -21,8 +21,8 @@ import {
   readRefs,
   restoreMetadata,
   walkMetadata,
-} from '../../src/world/gitdir.js';
-import { openVault, type Vault } from '../../src/world/vault.js';
+} from '../../src/world/gitdir/gitdir.js';
+import { openVault, type Vault } from '../../src/world/keep/vault.js';
 
 let base: string;
 let repo: Repository;

@@ -19,10 +19,10 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Inventory } from '../../src/model.js';
-import { blobHash, changes, emptyFolders, markRacy, walk } from '../../src/world/inventory.js';
+import { blobHash, changes, emptyFolders, markRacy, walk } from '../../src/world/walk/inventory.js';
 import { absolute, fsPath, parentOf } from '../../src/world/paths.js';
-import { removeAll } from '../../src/world/replace.js';
-import { freeze, restoreTree } from '../../src/world/restore.js';
+import { removeAll } from '../../src/world/keep/replace.js';
+import { freeze, restoreTree } from '../../src/world/keep/restore.js';
 
 let base: string;
 let root: string;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ChildRequest } from '../../src/model.js';
-import { run } from '../../src/world/spawn.js';
+import { run } from '../../src/world/process/spawn.js';
 
 let dir: string;
 const env = { PATH: process.env['PATH'] ?? '' };

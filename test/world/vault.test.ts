@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, Inventory } from '../../src/model.js';
-import { absolute, walk } from '../../src/world/inventory.js';
-import { openVault } from '../../src/world/vault.js';
+import { absolute, walk } from '../../src/world/walk/inventory.js';
+import { openVault } from '../../src/world/keep/vault.js';
 
 let base: string;
 let root: string;

@@ -1,0 +1,51 @@
+import type { Entry, Inventory, Repository } from '../../model.js';
+import { blobHash, hashIfReadable } from './blobHash.js';
+import { absolute, pathBytes } from '../paths.js';
+import { eachFile } from './columns.js';
+import { look, RACY_MS } from './look.js';
+
+export { blobHash } from './blobHash.js';
+export { changes, emptyFolders } from './compare.js';
+export { openDependencies } from '../keep/dependencies.js';
+export { absolute } from '../paths.js';
+export { deserialize, serialize } from './format.js';
+export { copyOf, eachFile, mayDiffer, remarkable } from './columns.js';
+export { entryOf } from './look.js';
+export { walk } from './plain.js';
+export { lookAt } from './walk.js';
+
+/** Reading more than this takes longer than the moment it is about. */
+const LARGE_BYTES = 64 * 1024 * 1024;
+
+/** One path as it is now, or undefined where nothing is there. */
+export async function entryAt(root: string, path: string): Promise<Entry | undefined> {
+  const entry = look(root, path);
+  if (entry === 'unreachable') throw new Error(`${path} cannot be examined`);
+  return entry;
+}
+
+/** The bytes of a link's target. */
+export function targetBytes(entry: Entry): Buffer {
+  if (entry.target === undefined) throw new Error(`a ${entry.kind} has no target`);
+  return pathBytes(entry.target);
+}
+
+/** Fills `hash` for files changed so shortly before the walk that a later change could leave the same times. */
+export async function markRacy(
+  inventory: Inventory,
+  startedMs: number,
+  root: string,
+  format: Repository['objectFormat'],
+): Promise<void> {
+  const entries = inventory as Map<string, Entry>;
+  const racy: string[] = [];
+  eachFile(inventory, (path, size, ctimeMs) => {
+    if (ctimeMs > startedMs - RACY_MS && size <= LARGE_BYTES) racy.push(path);
+  });
+  for (const path of racy) {
+    const entry = entries.get(path);
+    if (entry === undefined) continue;
+    const hash = await hashIfReadable(() => blobHash(absolute(root, path), entry.size, format));
+    if (hash !== undefined) entries.set(path, { ...entry, hash });
+  }
+}
