@@ -5,6 +5,7 @@ import { CountsReporter } from './scripts/countsReporter.js';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/helpers/seed.ts'],
     reporters: ['default', new CountsReporter()],
     testTimeout: 60_000,
     hookTimeout: 60_000,

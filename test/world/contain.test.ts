@@ -28,7 +28,7 @@ afterEach(async () => {
 async function bundleRunner(): Promise<string> {
   const outfile = path.join(dir, 'runner.mjs');
   const contents = `
-    import { containment, run } from './src/world/spawn.js';
+    import { containment, run } from './src/world/process/spawn.js';
     import { identity } from './src/world/host.js';
     const { stdout, stderr, ...end } = await run(JSON.parse(process.argv[2]));
     console.log(JSON.stringify({ ...end, kept: stdout.length + stderr.length, level: containment(),

@@ -71,7 +71,7 @@ function survivors(wanted: Inventory, current: Inventory, touched: ReadonlySet<s
   const names = new Map<number, string>();
   for (const path of touched) {
     const entry = wanted.get(path);
-    if (entry?.kind === 'file' && entry.nlink > 1) names.set(entry.ino, '');
+    if ((entry?.kind === 'file' || entry?.kind === 'link') && entry.nlink > 1) names.set(entry.ino, '');
   }
   if (names.size === 0) return names;
   for (const [path, entry] of wanted) {
@@ -133,19 +133,20 @@ async function bringBack(work: Work, path: string, entry: Entry): Promise<void> 
       throw new Error('its content was not recorded, so the folder cannot come back');
     makeFolder(root, path);
     noteMode(work, path, entry.mode);
-  } else if (entry.kind === 'link') replaceLink(root, path, entry);
-  else if (entry.kind === 'file') await bringBackFile(work, path, entry);
+  } else if (entry.kind === 'link' || entry.kind === 'file') await bringBackContent(work, path, entry);
   else if (lstatOf(root, path) === undefined) throw new Error(`a ${entry.kind} cannot be made again`);
   else chmodSync(absolute(root, path), entry.mode);
 }
 
-async function bringBackFile(work: Work, path: string, entry: Entry): Promise<void> {
+/** A file or a link; both may have several names. */
+async function bringBackContent(work: Work, path: string, entry: Entry): Promise<void> {
   const first = entry.nlink > 1 ? work.firstNames.get(entry.ino) : undefined;
   if (first !== undefined) {
     replaceByHardLink(work.root, path, first);
     return;
   }
-  await replaceFile(work.root, path, entry, await work.content(path, entry));
+  if (entry.kind === 'link') replaceLink(work.root, path, entry);
+  else await replaceFile(work.root, path, entry, await work.content(path, entry));
   if (entry.nlink > 1) work.firstNames.set(entry.ino, path);
 }
 
