@@ -14,7 +14,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const entryPoints = {
   cli: 'src/cli.ts',
   'scripted-agent': 'src/agents/scripted/program.ts',
-  'walk-worker': 'src/world/walk/worker.ts',
 };
 
 const [dist, fresh, old] = ['dist', `dist.new-${process.pid}`, `dist.old-${process.pid}`].map(

@@ -65,6 +65,20 @@ export interface IndexEntry {
   readonly flagged: boolean;
 }
 
+/** The user's index by path, with the questions that are asked about all of it. */
+export interface TrackedFiles extends ReadonlyMap<string, IndexEntry> {
+  /** Paths that git was told not to look at. */
+  readonly flagged: readonly string[];
+  readonly submodules: readonly string[];
+  /** Paths whose last part is this name. */
+  named(name: string): string[];
+  containing(text: string): string[];
+  /** Whether a tracked path lies in this folder, at any depth. */
+  hasInside(folder: string): boolean;
+  /** Tells of path after path, given as bytes in ascending order, whether it is tracked. */
+  ascending(): (bytes: Buffer, from: number, to: number) => boolean;
+}
+
 /** How a child process ended. A failed child is a fact, not an exception. */
 export interface ChildEnd {
   readonly how: 'exited' | 'signalled' | 'timed_out' | 'interrupted' | 'not_started' | 'output_cap';

@@ -110,7 +110,7 @@ export async function layOut(run: Run, baseline: Baseline, changes: readonly Tre
   const plain = changes.filter(({ path }) => !ATTRIBUTES.test(path));
   const there = changes.filter(({ oid }) => oid !== null);
   const indexFile = world.join(run.scratch, 'layout-index');
-  await git.buildTree(baseline.head.commit, plain, indexFile);
+  await git.fillIndex(baseline.head.commit, plain, indexFile);
   await git.checkOut(
     indexFile,
     folder,

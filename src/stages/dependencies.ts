@@ -1,22 +1,9 @@
 import { matcher } from '../rules/globs.js';
 import type { Dependencies } from '../world/keep/dependencies.js';
 import type { Baseline, Run } from './run.js';
+import { isInstalled, MARK, markOf } from './walk.js';
 
-/** Caches of tools, directly inside a `node_modules`: checks write to them in every run, so nobody looks inside. */
-const CACHES = ['.cache', '.vite', '.vite-temp', '.vitest', '.swc'];
-const INSTALLED = /(^|\/)node_modules\//;
 const opened = new WeakMap<Run, Dependencies>();
-
-/** Which folders a walk of this work tree does not enter. */
-export function walkRules(folders: ReadonlySet<string>): { caches: readonly string[]; entered: readonly string[] } {
-  const isCache = new RegExp(`(^|/)node_modules/(${CACHES.map((name) => name.replace('.', '\\.')).join('|')})$`);
-  return { caches: CACHES, entered: [...folders].filter((folder) => isCache.test(folder)) };
-}
-
-/** Whether a path lies in a folder of installed packages. */
-export function isInstalled(path: string): boolean {
-  return path.includes('node_modules') && INSTALLED.test(path);
-}
 
 /** The private copies of installed packages. */
 export function dependenciesOf(run: Run): Dependencies {
@@ -37,19 +24,29 @@ export async function keepDependencies(
 ): Promise<string[]> {
   const globs = run.config.scope.default_forbidden_globs;
   const forbidden = globs.includes('**/node_modules/**') ? () => '' : matcher(globs, { twins: true });
-  const files: string[] = [];
-  let bytes = 0;
-  run.world.inventory.eachFile(inventory, (path, size) => {
-    if (!isInstalled(path) || index.has(path) || forbidden(path) === undefined) return;
-    files.push(path);
-    bytes += size;
-  });
+  const isWanted = (path: string): boolean => !index.has(path) && forbidden(path) !== undefined;
   const store = dependenciesOf(run);
+  const resumed = run.world.inventory.resumedFrom(inventory);
+  // What the copies were made for: one record of the work tree, one set of globs, no tracked packages.
+  const purpose =
+    resumed === undefined || index.containing('node_modules/').length > 0
+      ? undefined
+      : JSON.stringify([resumed.id, globs]);
+  if (resumed !== undefined && purpose !== undefined && store.purpose() === purpose) {
+    const since = [...resumed.paths].filter((path) => isInstalled(path) && isWanted(path));
+    const { left } = await store.keep(run.repository.workTree, since, inventory, { purpose, only: true });
+    return notKept(left.length, since.length);
+  }
+  const files = run.world.inventory.filesMarked(inventory, MARK.installed, markOf(run)).filter(isWanted);
   if (files.length > 1000 && !store.has(files[0] ?? ''))
-    run.world.say('BASELINE', `copying ${files.length} installed files (${Math.ceil(bytes / 1e6)} MB) privately, once`);
-  const { left } = await store.keep(run.repository.workTree, files, inventory);
-  if (left.length === 0) return [];
+    run.world.say('BASELINE', `copying ${files.length} installed files privately, once`);
+  const { left } = await store.keep(run.repository.workTree, files, inventory, { purpose, only: false });
+  return notKept(left.length, files.length);
+}
+
+function notKept(left: number, all: number): string[] {
+  if (left === 0) return [];
   return [
-    `node_modules (${left.length} of ${files.length} installed files, above the cap or not readable; \`npm ci\` brings them back)`,
+    `node_modules (${left} of ${all} installed files, above the cap or not readable; \`npm ci\` brings them back)`,
   ];
 }

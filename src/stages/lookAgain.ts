@@ -1,9 +1,9 @@
 import type { Change } from '../model.js';
 import { baseHash, sortOut } from './measure.js';
-import { walkTree } from './baseline.js';
 import { restoreMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Measured, Run } from './run.js';
 import { frozenRoot, HUGE_BYTES } from './tree.js';
+import { walkTree } from './walk.js';
 import { effectiveScope } from '../rules/scope.js';
 
 export interface SecondLook {

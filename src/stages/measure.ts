@@ -4,11 +4,11 @@ import type { TouchedPath } from '../rules/judge.js';
 import { isGitPath, isRunnerOwned } from '../rules/scope.js';
 import { checkBlocked, parseJson } from '../schemas.js';
 import { countLines, type LineCount } from './lines.js';
-import { trackedFolders, walkTree } from './baseline.js';
-import { dependenciesOf, isInstalled } from './dependencies.js';
+import { dependenciesOf } from './dependencies.js';
 import { restoreMainWorkspace } from './mainWorkspace.js';
 import { workspacePath, type Baseline, type Measured, type Run } from './run.js';
 import { buildMeasuredTree, HUGE_BYTES } from './tree.js';
+import { isInstalled, ruleFiles, walkTree } from './walk.js';
 
 const MAX_NOTE = 64 * 1024;
 
@@ -99,15 +99,12 @@ export async function sortOut(
   const forbidden = matcher(forbiddenGlobs, { twins: true });
   const owned = isRunnerOwned(run.config);
   const submodule = inSubmodule(baseline);
-  const folders = all.some((change) => change.before?.kind === 'dir')
-    ? trackedFolders(baseline.index)
-    : new Set<string>();
   const always = (change: Change): boolean =>
     baseline.index.has(change.path) ||
     owned(change.path) ||
     submodule(change.path) ||
     isGitPath(change.path) ||
-    folders.has(change.path) ||
+    (change.before?.kind === 'dir' && baseline.index.hasInside(change.path)) ||
     (!isCache(change) && forbidden(change.path) !== undefined);
   const open = all.filter((change) => !always(change));
   // A file that was there before, untracked in a clean tree, was ignored; for all else the old rules are asked.
@@ -146,11 +143,7 @@ async function otherRunnersNote(run: Run, changes: readonly Change[]): Promise<s
 export async function ruleRoot(run: Run, baseline: Baseline): Promise<string> {
   const root = run.world.join(run.scratch, 'rules');
   await run.world.files.removeTree(root);
-  const rules: string[] = [];
-  run.world.inventory.eachFile(baseline.inventory, (path) => {
-    if (path.includes('.git') && /(^|\/)\.git(ignore|attributes)$/.test(path)) rules.push(path);
-  });
-  for (const path of rules) {
+  for (const path of ruleFiles(run, baseline.inventory)) {
     await run.vault.copyTo('tree', path, run.world.join(root, path));
   }
   await run.world.files.ensureDir(root);

@@ -48,6 +48,8 @@ export async function recover(
       found.left.push(...(done.left ?? []));
       if (found.left.length === 0) await closeJournal(world, privateDir);
       await world.files.removeTree(world.join(privateDir, 'runs'));
+      // Whoever killed the tick may have written to what it knew of the work tree.
+      if (found.left.length === 0) await world.files.removeTree(world.join(privateDir, 'walks'));
     }
   }
   if (damaged !== undefined) {

@@ -7,6 +7,7 @@ import { renderReport } from '../rules/reportMd.js';
 import { visible } from '../rules/text.js';
 import { closeJournal, writePhase } from './journal.js';
 import { saveState, type Run } from './run.js';
+import { recordDir } from './walk.js';
 import {
   blockedNote,
   keepsHistory,
@@ -45,6 +46,7 @@ async function written(run: Run, ending: Outcome): Promise<Ended> {
   if (!open) {
     await closeJournal(world, run.privateDir);
     await run.vault.prune();
+    if (record.baseline !== undefined) world.inventory.settleRecord(record.baseline.inventory, recordDir(run));
   }
   await world.files.removeTree(run.scratch);
   return {

@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import type { Change, Entry } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import { effectiveScope } from '../rules/scope.js';
-import { walkTree } from './baseline.js';
 import { restoreEmptyFolders } from './emptyFolders.js';
 import { keepApart } from './keepApart.js';
 import { dependenciesOf } from './dependencies.js';
 import { baseHash, differences, measure, sortOut } from './measure.js';
 import type { Baseline, Measured, Run } from './run.js';
 import { HUGE_BYTES } from './tree.js';
+import { walkTree } from './walk.js';
 
 const ROUNDS = 3;
 

@@ -1,6 +1,6 @@
 import type { AgentResult } from '../agents/agent.js';
 import type { BuilderResult, Config, State, Task } from '../generated/types.js';
-import type { Change, Entry, Head, IndexEntry, Inventory, RefMap, Repository } from '../model.js';
+import type { Change, Entry, Head, Inventory, RefMap, Repository, TrackedFiles } from '../model.js';
 import type { Outcome } from '../outcome.js';
 import type { TouchedPath } from '../rules/judge.js';
 import type { Git } from '../world/git/git.js';
@@ -15,7 +15,7 @@ export interface Baseline {
   readonly inventory: Map<string, Entry>;
   readonly metadata: Inventory;
   readonly refs: RefMap;
-  readonly index: ReadonlyMap<string, IndexEntry>;
+  readonly index: TrackedFiles;
   /** Tracked paths whose bytes git could not give back: converted by attributes, or hidden by index flags. */
   readonly unfaithful: ReadonlySet<string>;
   /** The workspace in the main work tree, where the tick runs in another one. */

@@ -1,6 +1,7 @@
 import type { Change } from '../model.js';
 import { filterPrograms } from '../rules/filterPrograms.js';
 import type { Baseline, Run } from './run.js';
+import { ruleFiles } from './walk.js';
 
 const RULES = /(^|\/)\.gitattributes$/;
 
@@ -23,9 +24,8 @@ export async function storeFrozen(
     touched.set(path, await run.world.files.readBytes(at));
     await run.world.files.removeFile(at);
   }
-  for (const [path, entry] of baseline.inventory) {
-    if (entry.kind === 'file' && RULES.test(path)) await run.vault.copyTo('tree', path, run.world.join(root, path));
-  }
+  for (const path of ruleFiles(run, baseline.inventory))
+    if (RULES.test(path)) await run.vault.copyTo('tree', path, run.world.join(root, path));
   await placePrograms(run, baseline, root, programs);
   const plain = changes.map(({ path }) => path).filter((path) => !touched.has(path));
   const oids = new Map(await run.git.storeFiles(root, plain));

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -219,12 +220,11 @@ describe('looking', () => {
 });
 
 describe('conversion', () => {
-  const sizes = async (paths: string[]): Promise<Map<string, number>> =>
-    new Map(await Promise.all(paths.map(async (name) => [name, (await readFile(at(name))).length] as const)));
+  const ENTRY = { kind: 'file', ino: 1, nlink: 1, size: 999, mode: 0o644, mtimeMs: 0, ctimeMs: 0 } as const;
 
   it('is not looked for where nothing converts', async () => {
     const { git } = await opened();
-    expect(await git.convertedPaths(['a.txt'], () => 999, await git.indexEntries())).toEqual(new Set());
+    expect(await git.convertedPaths(await git.indexEntries(), () => ENTRY)).toEqual(new Set());
   });
 
   it('is found for line ends, ident and filters', async () => {
@@ -236,9 +236,10 @@ describe('conversion', () => {
     await writeFile(at('f.up'), 'loud\n');
     await commitAll();
     const { git } = await opened();
-    const paths = ['.gitattributes', 'a.txt', 'f.up', 'i.id', 'w.crlf'];
-    const size = await sizes(paths);
-    const converted = await git.convertedPaths(paths, (name) => size.get(name) ?? 0, await git.indexEntries());
+    const converted = await git.convertedPaths(await git.indexEntries(), (name) => ({
+      ...ENTRY,
+      size: readFileSync(at(name)).length,
+    }));
     expect([...converted].toSorted()).toEqual(['f.up', 'i.id', 'w.crlf']);
   });
 

@@ -9,8 +9,17 @@ export interface BlobReader {
 
 const ARGS = ['cat-file', '--batch'];
 
-/** Starts the process with the first question. */
+/** Reads blobs; the process starts with the first question. */
 export function openBlobs(git: GitCall): BlobReader {
+  const objects = openObjects(git);
+  return { read: (oid) => objects.read(oid, 'blob'), close: () => objects.close() };
+}
+
+/** Reads objects of any kind, by whatever name git knows them, one after the other through one process. */
+export function openObjects(git: GitCall): {
+  read(name: string, kind: 'blob' | 'tree'): Promise<Buffer>;
+  close(): Promise<void>;
+} {
   let talk: ReturnType<GitCall['talk']> | undefined;
   let chunks: AsyncIterator<Buffer> | undefined;
   let pending: Buffer = Buffer.alloc(0);
@@ -26,14 +35,14 @@ export function openBlobs(git: GitCall): BlobReader {
     return bytes;
   };
   return {
-    async read(oid) {
+    async read(name, kind) {
       talk ??= git.talk(ARGS);
       chunks ??= talk.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-      talk.stdin.write(`${oid}\n`);
+      talk.stdin.write(`${name}\n`);
       while (!pending.includes(10)) await more();
       const header = (await take(pending.indexOf(10) + 1)).toString('latin1').trimEnd();
-      const size = / blob (\d+)$/.exec(header)?.[1];
-      if (size === undefined) throw new GitError(ARGS, 0, header);
+      const [, found, size] = / (blob|tree|commit|tag) (\d+)$/.exec(header) ?? [];
+      if (found !== kind) throw new GitError(ARGS, 0, header);
       const bytes = Buffer.from(await take(Number(size)));
       await take(1);
       return bytes;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Head, IndexEntry, Repository } from '../../model.js';
+import type { Entry, Head, Repository, TrackedFiles } from '../../model.js';
 import { exists } from '../files.js';
 import { GitError, hardenedGit, plainGit, type GitCall, type GitSettings } from './call.js';
 import type { Environment } from './program.js';
@@ -9,6 +9,7 @@ import { openBlobs, type BlobReader } from './blobs.js';
 import * as merge from './merge.js';
 import * as read from './read.js';
 import { attributeRules } from './rules.js';
+import { buildTree } from './tree.js';
 import * as write from './write.js';
 import { decodePath, splitZ } from '../paths.js';
 
@@ -29,13 +30,11 @@ export interface Git {
   head(): Promise<(Head & { readonly tree: string }) | undefined>;
   treeOf(commit: string): Promise<string>;
   refExists(ref: string): Promise<boolean>;
-  indexEntries(): Promise<Map<string, IndexEntry>>;
-  /** Tracked paths whose bytes in the work tree may differ from their blob's. */
-  convertedPaths(
-    paths: readonly string[],
-    size: (path: string) => number,
-    entries: ReadonlyMap<string, IndexEntry>,
-  ): Promise<Set<string>>;
+  indexEntries(): Promise<TrackedFiles>;
+  /** Files of a private index that lstat tells to be others now, asked in a git folder that holds nothing else. */
+  differing(indexFile: string, gitDir: string): Promise<string[] | undefined>;
+  /** Tracked files whose bytes in the work tree may differ from their blob's. */
+  convertedPaths(index: TrackedFiles, entryOf: (path: string) => Entry | undefined): Promise<Set<string>>;
   ignored(paths: readonly string[], ruleRoot: string): Promise<Set<string>>;
   storeFiles(root: string, paths: readonly string[]): Promise<Map<string, string>>;
   /** Bytes as a file of that name would be stored. */
@@ -49,6 +48,8 @@ export interface Git {
     changes: readonly write.TreeChange[],
     indexFile: string,
   ): Promise<{ tree: string; refused: string[] }>;
+  /** A private index of a whole commit, with some paths replaced. */
+  fillIndex(base: string, changes: readonly write.TreeChange[], indexFile: string): Promise<void>;
   numstat(from: string, to: string): Promise<Map<string, { added: number; deleted: number }>>;
   patch(from: string, to: string, file: string, maxBytes: number): Promise<{ cut: boolean }>;
   commitTree(commit: { tree: string; parents: readonly string[]; message: string; date: Date }): Promise<string>;
@@ -136,13 +137,15 @@ export function createGit(repository: Repository, settings: GitSettings): Git {
     treeOf: (commit) => read.treeOf(git, commit),
     refExists: async (ref) => (await read.resolve(git, ref)) !== undefined,
     indexEntries: () => read.indexEntries(git),
-    convertedPaths: (paths, size, entries) => convertedPaths(git, repository, settings, { paths, size, entries }),
+    differing: (indexFile, gitDir) => read.differing(git, indexFile, gitDir),
+    convertedPaths: (index, entryOf) => convertedPaths(git, { repository, settings }, index, entryOf),
     ignored: (paths, ruleRoot) => read.ignored(git, paths, ruleRoot),
     filterCommands: (root) => filterCommands(repository, settings, root).map(([, command]) => command),
     storeFiles: (root, paths) => write.storeFiles(at(root), root, paths),
     storeAs: (root, file, bytes) => write.storeAs(at(root), root, file, bytes),
     storeBytes: (bytes) => write.storeBytes(git, bytes),
-    buildTree: (base, changes, indexFile) => write.buildTree(git, base, changes, indexFile),
+    buildTree: (base, changes, indexFile) => buildTree(git, base, changes, indexFile),
+    fillIndex: (base, changes, indexFile) => write.fillIndex(git, base, changes, indexFile),
     numstat: (from, to) => numstat(git, repository, from, to),
     patch: (from, to, file, maxBytes) => write.patch(git, [from, to], file, maxBytes),
     commitTree: (commit) => write.commitTree(git, commit),
@@ -200,32 +203,30 @@ async function porcelain(git: GitCall): Promise<import('simple-git').SimpleGit> 
   });
 }
 
-interface Question {
-  readonly paths: readonly string[];
-  readonly size: (path: string) => number;
-  readonly entries: ReadonlyMap<string, IndexEntry>;
-}
-
 async function convertedPaths(
   git: GitCall,
-  repository: Repository,
-  settings: GitSettings,
-  { paths, size, entries }: Question,
+  { repository, settings }: { readonly repository: Repository; readonly settings: GitSettings },
+  index: TrackedFiles,
+  entryOf: (path: string) => Entry | undefined,
 ): Promise<Set<string>> {
-  const rules = await attributeRules(repository, settings, entries);
+  const rules = await attributeRules(repository, settings, index.named('.gitattributes'));
   const autocrlf = settings.config.some(([key, value]) => key === 'core.autocrlf' && value !== 'false');
-  if (paths.length === 0 || (rules.length === 0 && !autocrlf)) return new Set();
+  if (rules.length === 0 && !autocrlf) return new Set();
+  const files = [...index].flatMap(([path, { oid }]) => {
+    const entry = entryOf(path);
+    return entry?.kind === 'file' ? [{ path, oid, size: entry.size }] : [];
+  });
+  if (files.length === 0) return new Set();
   // Asked only where some rule mentions such an attribute at all: the answer is long.
   const mentioned = CONVERTING.filter((name) => rules.some((text) => text.includes(name)));
+  const paths = files.map(({ path }) => path);
   const converted = mentioned.length === 0 ? new Set<string>() : await read.withAttributes(git, paths, mentioned);
   const sizes = await read.blobSizes(
     git,
-    paths.flatMap((file) => entries.get(file)?.oid ?? []),
+    files.map(({ oid }) => oid),
   );
-  for (const file of paths) {
-    // Converted line ends always change the size.
-    if (sizes.get(entries.get(file)?.oid ?? '') !== size(file)) converted.add(file);
-  }
+  // Converted line ends always change the size.
+  for (const { path, oid, size } of files) if (sizes.get(oid) !== size) converted.add(path);
   return converted;
 }
 

@@ -1,9 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Head, IndexEntry, Repository } from '../../model.js';
+import type { Head, Repository, TrackedFiles } from '../../model.js';
 import { GitError, joinZ, type GitCall } from './call.js';
 import { decodePath, pathBytes, splitZ } from '../paths.js';
+import { ListedIndex } from './trackedFiles.js';
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   MERGE_HEAD: 'a merge',
@@ -71,16 +72,30 @@ export async function treeOf(git: GitCall, commit: string): Promise<string> {
 }
 
 /** The user's index, by path. */
-export async function indexEntries(git: GitCall): Promise<Map<string, IndexEntry>> {
+export async function indexEntries(git: GitCall): Promise<TrackedFiles> {
   // -v: the letter before the mode is lower case for assume-unchanged, S for skip-worktree.
-  const { stdout } = await git(['ls-files', '--stage', '-v', '-z']);
-  const entries = new Map<string, IndexEntry>();
-  for (const record of splitZ(stdout)) {
-    const tab = record.indexOf('\t');
-    const [letter = '', mode = '', oid = ''] = record.slice(0, tab).split(' ');
-    entries.set(record.slice(tab + 1), { mode, oid, flagged: letter === 'S' || letter !== letter.toUpperCase() });
-  }
-  return entries;
+  return new ListedIndex((await git(['ls-files', '--stage', '-v', '-z'])).stdout);
+}
+
+/** The files of a private index whose lstat is another now; undefined where git could not look at all of them. */
+export async function differing(git: GitCall, indexFile: string, gitDir: string): Promise<string[] | undefined> {
+  const settings = [
+    // Everything lstat tells counts, and nobody's configuration says otherwise.
+    ['core.trustctime', 'true'],
+    ['core.checkStat', 'default'],
+    ['core.fileMode', 'true'],
+    ['core.ignoreCase', 'false'],
+    ['core.precomposeUnicode', 'false'],
+    // Looks at the files with several threads.
+    ['core.preloadIndex', 'true'],
+  ].flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+  const env = { GIT_DIR: gitDir, GIT_INDEX_FILE: indexFile };
+  const answer = await git([...settings, 'diff-files', '-z', '--name-only', '--no-renames'], {
+    env,
+    answers: [1, 128],
+  });
+  // A file that git could not look at is only mentioned.
+  return answer.exitCode === 0 && answer.stderr === '' ? splitZ(answer.stdout) : undefined;
 }
 
 /** Those of the paths that the ignore rules found under ruleRoot (and the user's own) ignore, tracked or not. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { IndexEntry, Repository } from '../../model.js';
+import type { Repository } from '../../model.js';
 import type { GitSettings } from './call.js';
 import { absolute } from '../paths.js';
 
@@ -26,16 +26,14 @@ export async function copyRules(settings: GitSettings, workTree: string, dir: st
 export async function attributeRules(
   repository: Repository,
   settings: GitSettings,
-  entries: ReadonlyMap<string, IndexEntry>,
+  inTree: readonly string[],
 ): Promise<string[]> {
   const files: (string | Buffer)[] = [
     path.join(repository.commonDir, 'info', 'attributes'),
     usersFile(settings, repository.workTree, 'core.attributesfile', 'attributes'),
     '/etc/gitattributes',
   ];
-  for (const file of entries.keys()) {
-    if (file === '.gitattributes' || file.endsWith('/.gitattributes')) files.push(absolute(repository.workTree, file));
-  }
+  for (const file of inTree) files.push(absolute(repository.workTree, file));
   const texts = await Promise.all(files.map(ruleText));
   return texts.filter((text): text is string => text !== undefined && text !== '');
 }

@@ -33,25 +33,34 @@ export async function storeBytes(git: GitCall, bytes: Buffer): Promise<string> {
   return line((await git(['hash-object', '-w', '--stdin', '--no-filters'], { stdin: bytes })).stdout);
 }
 
-/** The base tree with some paths replaced, made in a private index; the user's is not looked at. */
-export async function buildTree(
+/** A sparse or split user index must not shape a private one. */
+export const PLAIN_INDEX = [
+  '-c',
+  'core.sparseCheckout=false',
+  '-c',
+  'core.splitIndex=false',
+  '-c',
+  'index.sparse=false',
+];
+
+/** A private index of a whole commit with some paths replaced; the user's is not looked at. */
+export async function fillIndex(
   git: GitCall,
   base: string,
   changes: readonly TreeChange[],
   indexFile: string,
-): Promise<{ tree: string; refused: string[] }> {
-  // A sparse or split user index must not shape ours.
-  const plain = ['-c', 'core.sparseCheckout=false', '-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
+): Promise<void> {
   const env = { GIT_INDEX_FILE: indexFile };
   await removeFile(indexFile);
-  await git([...plain, 'read-tree', base], { env });
-  const update = [...plain, 'update-index', '-z', '--index-info'];
-  const { stderr } = await git(update, { env, stdin: indexInfo(changes, base) });
-  // A name git does not accept is only mentioned, and the tree lacks it.
+  await git([...PLAIN_INDEX, 'read-tree', base], { env });
+  await git([...PLAIN_INDEX, 'update-index', '-z', '--index-info'], { env, stdin: indexInfo(changes, base) });
+}
+
+/** A name git does not accept in an index is only mentioned, and left out. */
+export function refusedNames(changes: readonly TreeChange[], stderr: string, args: readonly string[]): string[] {
   const refused = changes.map(({ path }) => path).filter((path) => stderr.includes(`Ignoring path ${path}\n`));
-  if (/Ignoring path/.test(stderr) && refused.length === 0) throw new GitError(update, 0, stderr);
-  // A partial clone lacks blobs of the base, and need not fetch them for this.
-  return { tree: line((await git([...plain, 'write-tree', '--missing-ok'], { env })).stdout), refused };
+  if (/Ignoring path/.test(stderr) && refused.length === 0) throw new GitError(args, 0, stderr);
+  return refused;
 }
 
 /** Puts entries into the user's index and has it take note of the files as they are now. */
@@ -149,7 +158,7 @@ export async function applyPatch(
 }
 
 /** Deletions come first: a file can only take a folder's place once the folder is empty. */
-function indexInfo(changes: readonly TreeChange[], anyOid: string): Buffer {
+export function indexInfo(changes: readonly TreeChange[], anyOid: string): Buffer {
   const none = '0'.repeat(anyOid.length);
   const gone = changes.filter((change) => change.oid === null).map((change) => ({ ...change, mode: '0', oid: none }));
   const there = changes.filter((change) => change.oid !== null);

@@ -4,12 +4,9 @@ import {
   constants,
   copyFileSync,
   createReadStream,
-  existsSync,
   fstatSync,
-  fsyncSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -21,24 +18,26 @@ import type { Entry, Inventory, Repository } from '../../model.js';
 import { blobHash } from '../walk/blobHash.js';
 import { absolute } from '../paths.js';
 import { entryOf } from '../walk/look.js';
+import { objectPath, openCopies, saveCopies, type Copy } from './copyList.js';
 
 /** Copies of all installed packages together take at most this much. */
 const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
-const INDEX = 'index.json';
 
-interface Copy {
-  readonly ino: number;
-  readonly size: number;
-  readonly mtimeMs: number;
-  readonly ctimeMs: number;
-  readonly hash: string;
+/** How much of the packages is spoken of. */
+export interface Extent {
+  /** Only these files may have changed: the copies of all others stay. */
+  readonly only: boolean;
+  /** What the copies will be complete for. */
+  readonly purpose: string | undefined;
 }
 
 /** Private copies of installed packages, kept between ticks; only what changed since is copied again. */
 export interface Dependencies {
   /** Copies what is not known yet, forgets what is gone; names what is above the cap. */
-  keep(root: string, files: readonly string[], inventory: Inventory): Promise<{ left: string[] }>;
+  keep(root: string, files: readonly string[], inventory: Inventory, what?: Extent): Promise<{ left: string[] }>;
+  /** What the copies are complete for, if they are. */
+  purpose(): string | undefined;
   has(file: string): boolean;
   /** The git blob id of the bytes. */
   hashOf(file: string): string | undefined;
@@ -52,14 +51,18 @@ export function openDependencies(
   format: Repository['objectFormat'],
   maxTotal = MAX_TOTAL_BYTES,
 ): Dependencies {
-  const copies = readIndex(dir, format);
+  const { copies, purpose } = openCopies(dir, format);
   const place = { dir, format };
   return {
-    keep: (root, files, inventory) => keep({ ...place, root, maxTotal }, copies, files, inventory),
-    has: (file) => copies.has(file),
-    hashOf: (file) => copies.get(file)?.hash,
+    keep: async (root, files, inventory, what = { only: false, purpose: undefined }) =>
+      what.only && files.length === 0
+        ? { left: [] }
+        : keep({ ...place, root, maxTotal, what }, copies(), files, inventory),
+    purpose: () => purpose,
+    has: (file) => copies().has(file),
+    hashOf: (file) => copies().get(file)?.hash,
     read: async (file) => {
-      const copy = copies.get(file);
+      const copy = copies().get(file);
       if (copy === undefined) throw new Error(`no copy of ${file} was kept`);
       const object = objectPath(dir, copy.hash);
       if ((await blobHash(object, copy.size, format)) !== copy.hash)
@@ -74,6 +77,7 @@ interface Place {
   readonly format: Repository['objectFormat'];
   readonly root: string;
   readonly maxTotal: number;
+  readonly what: Extent;
 }
 
 async function keep(
@@ -82,22 +86,21 @@ async function keep(
   files: readonly string[],
   inventory: Inventory,
 ): Promise<{ left: string[] }> {
-  const wanted: [string, Entry][] = [];
-  let total = 0;
-  for (const file of files) {
+  const { only, purpose } = place.what;
+  const wanted = files.flatMap((file): [string, Entry][] => {
     const entry = inventory.get(file);
-    if (entry?.kind !== 'file') continue;
-    wanted.push([file, entry]);
-    total += entry.size;
-  }
-  // Above the cap the large ones are left out: most of what matters is small.
-  const left = total <= place.maxTotal ? [] : overCap(wanted, place.maxTotal);
-  const skip = new Set(left);
-  const current = new Set<string>();
+    return entry?.kind === 'file' ? [[file, entry]] : [];
+  });
+  const current = new Set(wanted.map(([file]) => file));
+  const asked = new Set(files);
+  const stays = (file: string): boolean => only && !asked.has(file);
+  let room = place.maxTotal;
+  for (const [file, { size }] of only ? copies : []) if (stays(file)) room -= size;
+  const left = overCap(wanted, room);
+  for (const file of left) current.delete(file);
   let changed = false;
   for (const [file, entry] of wanted) {
-    if (skip.has(file)) continue;
-    current.add(file);
+    if (!current.has(file)) continue;
     const known = copies.get(file);
     // A file that is younger than its times can tell has its hash in the inventory.
     if (known !== undefined && alike(known, entry) && (entry.hash === undefined || entry.hash === known.hash)) continue;
@@ -110,19 +113,20 @@ async function keep(
     }
   }
   for (const file of copies.keys()) {
-    if (current.has(file)) continue;
+    if (current.has(file) || stays(file)) continue;
     copies.delete(file);
     changed = true;
   }
-  if (changed) {
-    writeIndex(place.dir, place.format, copies);
-    prune(place.dir, copies);
-  }
+  saveCopies(place.dir, place.format, copies, { changed, purpose: left.length === 0 ? purpose : undefined });
   return { left };
 }
 
+/** Above the cap the large ones are left out: most of what matters is small. */
 function overCap(wanted: readonly [string, Entry][], maxTotal: number): string[] {
   let sum = 0;
+  for (const [, { size }] of wanted) sum += size;
+  if (sum <= maxTotal) return [];
+  sum = 0;
   return wanted
     .toSorted(([, one], [, other]) => one.size - other.size)
     .filter(([, { size }]) => (sum += size) > maxTotal)
@@ -173,54 +177,4 @@ async function copyIn({ dir, format, root }: Place, file: string, entry: Entry):
     closeSync(fd);
     rmSync(temp, { force: true });
   }
-}
-
-function objectPath(dir: string, hash: string): string {
-  return path.join(dir, 'objects', hash.slice(0, 2), hash.slice(2));
-}
-
-/** Deletes copies that nothing refers to any more. */
-function prune(dir: string, copies: ReadonlyMap<string, Copy>): void {
-  const used = new Set([...copies.values()].map((copy) => copy.hash));
-  for (const folder of existsSync(path.join(dir, 'objects')) ? readdirSync(path.join(dir, 'objects')) : []) {
-    for (const name of readdirSync(path.join(dir, 'objects', folder)))
-      if (!used.has(folder + name)) rmSync(path.join(dir, 'objects', folder, name), { force: true });
-  }
-}
-
-function writeIndex(dir: string, format: string, copies: ReadonlyMap<string, Copy>): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const all = [...copies.values()];
-  const numbers = all.flatMap(({ ino, size, mtimeMs, ctimeMs }) => [ino, size, mtimeMs, ctimeMs]);
-  const paths = [...copies.keys()].join('\0');
-  const text = JSON.stringify({ version: 1, format, paths, hashes: all.map((copy) => copy.hash).join(' '), numbers });
-  const temp = path.join(dir, `${INDEX}.tmp`);
-  const fd = openSync(temp, 'w', 0o600);
-  try {
-    writeFileSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temp, path.join(dir, INDEX));
-}
-
-function readIndex(dir: string, format: string): Map<string, Copy> {
-  const copies = new Map<string, Copy>();
-  const file = path.join(dir, INDEX);
-  if (!existsSync(file)) return copies;
-  const { paths, hashes, numbers, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as {
-    version: number;
-    format: string;
-    paths: string;
-    hashes: string;
-    numbers: number[];
-  };
-  if (rest.version !== 1 || rest.format !== format || paths === '') return copies;
-  const hash = hashes.split(' ');
-  for (const [row, name] of paths.split('\0').entries()) {
-    const [ino = 0, size = 0, mtimeMs = 0, ctimeMs = 0] = numbers.slice(row * 4, row * 4 + 4);
-    copies.set(name, { ino, size, mtimeMs, ctimeMs, hash: hash[row] ?? '' });
-  }
-  return copies;
 }

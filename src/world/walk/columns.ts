@@ -1,56 +1,34 @@
-import { constants } from 'node:fs';
-import type { Entry, Inventory } from '../../model.js';
-import { entryFrom, WIDTH, type Rows, type Rules } from './rows.js';
+import type { Entry, Inventory, TrackedFiles } from '../../model.js';
+import { LazyMap } from '../lazyMap.js';
+import { WIDTH, type WalkRecord } from './record.js';
 
-/** One full walk of a work tree; later looks are recorded as what differs from it. */
-export interface Store {
-  readonly root: string;
-  readonly rules: Rules;
-  readonly startedMs: number;
-  readonly paths: readonly string[];
-  readonly rowOf: ReadonlyMap<string, number>;
-  readonly stats: Float64Array;
-  readonly special: ReadonlyMap<string, Entry | undefined>;
-  /** The same rows as each thread saw them; the first is this thread's. */
-  readonly shards: readonly Rows[];
-  /** How many folders this thread had listed before the others joined. */
-  readonly ownFolders: number;
+/** What a record kept from an earlier tick could not vouch for, when it was compared with the work tree. */
+export interface Resumed {
+  readonly id: string;
+  readonly paths: ReadonlySet<string>;
 }
 
 /** An inventory in columns, with the entries that were set since on top; reads like a Map, and is copied at no cost. */
-export class TreeInventory implements Map<string, Entry> {
-  readonly store: Store;
+export class TreeInventory extends LazyMap<Entry> implements Map<string, Entry> {
+  readonly record: WalkRecord;
+  readonly resumed: Resumed | undefined;
   readonly #changed: Map<string, Entry | undefined>;
   readonly [Symbol.toStringTag] = 'TreeInventory';
 
-  constructor(store: Store, changed: Iterable<readonly [string, Entry | undefined]> = []) {
-    this.store = store;
+  constructor(record: WalkRecord, changed: Iterable<readonly [string, Entry | undefined]> = [], resumed?: Resumed) {
+    super();
+    this.record = record;
+    this.resumed = resumed;
     this.#changed = new Map(changed);
-  }
-
-  get size(): number {
-    let count = 0;
-    for (const _path of this.keys()) count += 1;
-    return count;
   }
 
   get(path: string): Entry | undefined {
     const changed = this.#changed.get(path);
-    if (changed !== undefined || this.#changed.has(path)) return changed;
-    const row = this.store.rowOf.get(path);
-    return row === undefined ? undefined : this.#at(row, path);
-  }
-
-  #at(row: number, path: string): Entry | undefined {
-    const { special, stats } = this.store;
-    const known = special.get(path);
-    return known !== undefined || special.has(path) ? known : entryFrom(stats, row * WIDTH);
+    return changed !== undefined || this.#changed.has(path) ? changed : this.record.get(path);
   }
 
   has(path: string): boolean {
-    if (this.#changed.has(path)) return this.#changed.get(path) !== undefined;
-    const { rowOf, special } = this.store;
-    return rowOf.has(path) && !(special.has(path) && special.get(path) === undefined);
+    return this.get(path) !== undefined;
   }
 
   set(path: string, entry: Entry): this {
@@ -69,68 +47,86 @@ export class TreeInventory implements Map<string, Entry> {
   }
 
   *entries(): MapIterator<[string, Entry]> {
-    for (const [row, path] of this.store.paths.entries()) {
-      if (this.#changed.has(path)) continue;
-      const entry = this.#at(row, path);
-      if (entry !== undefined) yield [path, entry];
-    }
+    for (const pair of this.record.entries()) if (!this.#changed.has(pair[0])) yield pair;
     for (const [path, entry] of this.#changed) if (entry !== undefined) yield [path, entry];
     return undefined;
   }
 
-  *keys(): MapIterator<string> {
-    for (const path of this.store.paths) if (!this.#changed.has(path) && this.has(path)) yield path;
-    for (const [path, entry] of this.#changed) if (entry !== undefined) yield path;
-    return undefined;
-  }
-
-  *values(): MapIterator<Entry> {
-    for (const [, entry] of this.entries()) yield entry;
-    return undefined;
-  }
-
-  [Symbol.iterator](): MapIterator<[string, Entry]> {
-    return this.entries();
-  }
-
-  forEach(act: (entry: Entry, path: string, map: Map<string, Entry>) => void): void {
-    for (const [path, entry] of this.entries()) act(entry, path, this);
-  }
-
-  /** What was set or deleted on top of the walk. */
+  /** What was set or deleted on top of the record. */
   changed(): ReadonlyMap<string, Entry | undefined> {
     return this.#changed;
   }
 
   copy(): TreeInventory {
-    return new TreeInventory(this.store, this.#changed);
+    return new TreeInventory(this.record, this.#changed, this.resumed);
   }
 
-  /** Calls back for every regular file, without making an entry of it. */
-  eachFile(act: (path: string, size: number, ctimeMs: number) => void): void {
-    const { paths, stats, special } = this.store;
-    for (let row = 0; row < paths.length; row += 1) {
-      const path = paths[row] ?? '';
-      if (((stats[row * WIDTH] ?? 0) & constants.S_IFMT) !== constants.S_IFREG) continue;
-      if (special.has(path) || this.#changed.has(path)) continue;
-      act(path, stats[row * WIDTH + 3] ?? 0, stats[row * WIDTH + 5] ?? 0);
+  /** The files of these rows unless something was set on top of them, and then what was set and fits. */
+  #files(rows: readonly number[], fits: (path: string, entry: Entry) => boolean): string[] {
+    const paths: string[] = [];
+    for (const row of rows) {
+      const path = this.record.pathAt(row);
+      if (!this.#changed.has(path)) paths.push(path);
     }
-    for (const map of [special, this.#changed])
-      for (const [path, entry] of map)
-        if (entry?.kind === 'file' && (map === this.#changed || !this.#changed.has(path)))
-          act(path, entry.size, entry.ctimeMs);
+    for (const [path, entry] of this.#changed) if (entry?.kind === 'file' && fits(path, entry)) paths.push(path);
+    return paths;
+  }
+
+  filesSince(ctimeMs: number): string[] {
+    const { stats } = this.record.parts;
+    const rows: number[] = [];
+    for (let at = 5, row = 0; at < stats.length; at += WIDTH, row += 1) if ((stats[at] ?? 0) > ctimeMs) rows.push(row);
+    return this.#files(rows, (_path, entry) => entry.ctimeMs > ctimeMs);
+  }
+
+  filesMarked(bits: number, markOf: (path: string) => number): string[] {
+    const { marks } = this.record.parts;
+    const rows: number[] = [];
+    for (let row = 0; row < marks.length; row += 1) if (((marks[row] ?? 0) & bits) !== 0) rows.push(row);
+    return this.#files(rows, (path) => (markOf(path) & bits) !== 0);
+  }
+
+  filesOutside(index: TrackedFiles, without: number, markOf: (path: string) => number): string[] {
+    const { record } = this;
+    const { index: names, marks } = record.parts;
+    const isTracked = index.ascending();
+    const rows: number[] = [];
+    for (let row = 0; row < marks.length; row += 1)
+      if (((marks[row] ?? 0) & without) === 0 && !isTracked(names, ...record.nameAt(row))) rows.push(row);
+    return this.#files(rows, (path) => (markOf(path) & without) === 0 && !index.has(path));
   }
 }
 
-/** Calls back for every regular file of an inventory. */
-export function eachFile(inventory: Inventory, act: (path: string, size: number, ctimeMs: number) => void): void {
-  if (inventory instanceof TreeInventory) inventory.eachFile(act);
-  else for (const [path, entry] of inventory) if (entry.kind === 'file') act(path, entry.size, entry.ctimeMs);
+/** Files that changed later than this, told by their ctime. */
+export function filesSince(inventory: Inventory, ctimeMs: number): string[] {
+  return inventory instanceof TreeInventory
+    ? inventory.filesSince(ctimeMs)
+    : [...inventory].filter(([, entry]) => entry.kind === 'file' && entry.ctimeMs > ctimeMs).map(([path]) => path);
 }
 
-/** Paths at which two inventories can differ at all: few, where both build on the same walk. */
+/** Regular files that carry one of the marks. */
+export function filesMarked(inventory: Inventory, bits: number, markOf: (path: string) => number): string[] {
+  return inventory instanceof TreeInventory
+    ? inventory.filesMarked(bits, markOf)
+    : [...inventory].filter(([path, { kind }]) => kind === 'file' && (markOf(path) & bits) !== 0).map(([path]) => path);
+}
+
+/** Regular files that git does not track and that carry none of the marks. */
+export function filesOutside(
+  inventory: Inventory,
+  index: TrackedFiles,
+  without: number,
+  markOf: (path: string) => number,
+): string[] {
+  if (inventory instanceof TreeInventory) return inventory.filesOutside(index, without, markOf);
+  return [...inventory]
+    .filter(([path, { kind }]) => kind === 'file' && !index.has(path) && (markOf(path) & without) === 0)
+    .map(([path]) => path);
+}
+
+/** Paths at which two inventories can differ at all: few, where both build on the same record. */
 export function mayDiffer(one: Inventory, other: Inventory): Iterable<string> {
-  if (one instanceof TreeInventory && other instanceof TreeInventory && one.store === other.store)
+  if (one instanceof TreeInventory && other instanceof TreeInventory && one.record === other.record)
     return new Set([...one.changed().keys(), ...other.changed().keys()]);
   return new Set([...one.keys(), ...other.keys()]);
 }
@@ -138,9 +134,13 @@ export function mayDiffer(one: Inventory, other: Inventory): Iterable<string> {
 /** Entries with something that numbers do not tell; where that is not known, all of them. */
 export function remarkable(inventory: Inventory): Iterable<readonly [string, Entry | undefined]> {
   if (!(inventory instanceof TreeInventory)) return inventory;
-  const { special } = inventory.store;
   const changed = inventory.changed();
-  return [...[...special].filter(([path]) => !changed.has(path)), ...changed];
+  return [...[...inventory.record.parts.special].filter(([path]) => !changed.has(path)), ...changed];
+}
+
+/** What the record an inventory builds on could not vouch for; undefined where there was none. */
+export function resumedFrom(inventory: Inventory): Resumed | undefined {
+  return inventory instanceof TreeInventory ? inventory.resumed : undefined;
 }
 
 /** An inventory of one's own to write to. */

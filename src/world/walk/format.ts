@@ -1,15 +1,16 @@
 import type { Entry, Inventory, Kind } from '../../model.js';
 import { decodePath, pathBytes } from '../paths.js';
 import { TreeInventory } from './columns.js';
-import { entryFrom, WIDTH } from './rows.js';
+import { folderOf, loadRecord, recordId } from './keptRecord.js';
 
 const HEADER = 'relais inventory 1';
 const FIELDS = 11;
-const COLUMNS = 'relais inventory 2\n';
+const ON_RECORD = 'relais inventory 3\n';
 
 /** An inventory as bytes: NUL-separated fields, numbers in the form that reads back exactly. */
 export function serialize(inv: Inventory): Buffer {
-  if (inv instanceof TreeInventory) return serializeColumns(inv);
+  const folder = inv instanceof TreeInventory ? folderOf(inv.record) : undefined;
+  if (inv instanceof TreeInventory && folder !== undefined) return onRecord(inv, folder);
   const parts: string[] = [HEADER];
   for (const [path, entry] of inv) {
     const flags = `${entry.pruned ? 'p' : ''}${entry.unreadable ? 'u' : ''}${entry.target === undefined ? '' : 't'}`;
@@ -33,7 +34,7 @@ export function serialize(inv: Inventory): Buffer {
 
 /** Reads back what `serialize` wrote; anything else, a cut file too, is an error. */
 export function deserialize(buf: Buffer): Inventory {
-  if (buf.toString('latin1', 0, COLUMNS.length) === COLUMNS) return deserializeColumns(buf);
+  if (buf.toString('latin1', 0, ON_RECORD.length) === ON_RECORD) return fromRecord(buf);
   const parts = decodePath(buf).split('\0');
   if (parts[0] !== HEADER || parts.at(-1) !== '' || (parts.length - 2) % FIELDS !== 0)
     throw new Error('not a complete inventory');
@@ -58,40 +59,27 @@ export function deserialize(buf: Buffer): Inventory {
   return inventory;
 }
 
-interface Head {
-  readonly rows: number;
-  readonly pathBytes: number;
-  /** Entries that numbers do not tell, or that came later; null: not there. */
+interface OnRecord {
+  readonly folder: string;
+  readonly id: string;
+  /** What is other than recorded; null: not there. */
   readonly entries: readonly (readonly [string, Entry | null])[];
 }
 
-/** A large inventory as it lies in memory: one line of JSON, the paths, the numbers. */
-function serializeColumns(inv: TreeInventory): Buffer {
-  const { paths, stats, special } = inv.store;
-  const names = pathBytes(paths.join('\0'));
-  const entries = [...special, ...inv.changed()].map(([path, entry]) => [path, entry ?? null] as const);
-  const head: Head = { rows: paths.length, pathBytes: names.length, entries };
-  return Buffer.concat([
-    Buffer.from(`${COLUMNS}${JSON.stringify(head)}\n`),
-    names,
-    new Uint8Array(stats.buffer, stats.byteOffset, stats.byteLength),
-  ]);
+/** A large inventory: the record it builds on, which is on disk already, and what differs from it. */
+function onRecord(inv: TreeInventory, folder: string): Buffer {
+  const entries = [...inv.changed()].map(([path, entry]) => [path, entry ?? null] as const);
+  const body: OnRecord = { folder, id: recordId(inv.record), entries };
+  return Buffer.from(`${ON_RECORD}${JSON.stringify(body)}\n`);
 }
 
-function deserializeColumns(buf: Buffer): Inventory {
-  const line = buf.indexOf(10, COLUMNS.length);
-  if (line < 0) throw new Error('not a complete inventory');
-  const head = JSON.parse(buf.toString('utf8', COLUMNS.length, line)) as Head;
-  const numbers = line + 1 + head.pathBytes;
-  if (buf.length !== numbers + head.rows * WIDTH * 8) throw new Error('not a complete inventory');
-  const paths = decodePath(buf.subarray(line + 1, numbers)).split('\0');
-  // Copied, because numbers have to begin at a multiple of their size.
-  const stats = new Float64Array(new Uint8Array(buf.subarray(numbers)).buffer);
-  const inventory = new Map<string, Entry>();
-  for (let row = 0; row < head.rows; row += 1) inventory.set(paths[row] ?? '', entryFrom(stats, row * WIDTH));
-  for (const [path, entry] of head.entries) {
-    if (entry === null) inventory.delete(path);
-    else inventory.set(path, entry);
-  }
-  return inventory;
+function fromRecord(buf: Buffer): Inventory {
+  if (buf.at(-1) !== 10) throw new Error('not a complete inventory');
+  const { folder, id, entries } = JSON.parse(buf.toString('utf8', ON_RECORD.length)) as OnRecord;
+  const record = loadRecord(folder, (head) => head.id === id);
+  if (record === undefined) throw new Error(`the record of the work tree in ${folder} is gone or damaged`);
+  return new TreeInventory(
+    record,
+    entries.map(([path, entry]) => [path, entry ?? undefined]),
+  );
 }

@@ -1,25 +1,26 @@
 import type { Entry, Inventory, Repository } from '../../model.js';
 import { blobHash, hashIfReadable } from './blobHash.js';
 import { absolute, pathBytes } from '../paths.js';
-import { eachFile } from './columns.js';
-import { look, RACY_MS } from './look.js';
+import { filesSince } from './columns.js';
+import { look as lookAtOne, RACY_MS } from './look.js';
 
 export { blobHash } from './blobHash.js';
 export { changes, emptyFolders } from './compare.js';
 export { openDependencies } from '../keep/dependencies.js';
 export { absolute } from '../paths.js';
 export { deserialize, serialize } from './format.js';
-export { copyOf, eachFile, mayDiffer, remarkable } from './columns.js';
+export { copyOf, filesMarked, filesOutside, mayDiffer, remarkable, resumedFrom } from './columns.js';
+export { forgetRecord, settleRecord } from './keptRecord.js';
 export { entryOf } from './look.js';
 export { walk } from './plain.js';
-export { lookAt } from './walk.js';
+export { look } from './walk.js';
 
 /** Reading more than this takes longer than the moment it is about. */
 const LARGE_BYTES = 64 * 1024 * 1024;
 
 /** One path as it is now, or undefined where nothing is there. */
 export async function entryAt(root: string, path: string): Promise<Entry | undefined> {
-  const entry = look(root, path);
+  const entry = lookAtOne(root, path);
   if (entry === 'unreachable') throw new Error(`${path} cannot be examined`);
   return entry;
 }
@@ -38,13 +39,9 @@ export async function markRacy(
   format: Repository['objectFormat'],
 ): Promise<void> {
   const entries = inventory as Map<string, Entry>;
-  const racy: string[] = [];
-  eachFile(inventory, (path, size, ctimeMs) => {
-    if (ctimeMs > startedMs - RACY_MS && size <= LARGE_BYTES) racy.push(path);
-  });
-  for (const path of racy) {
+  for (const path of filesSince(inventory, startedMs - RACY_MS)) {
     const entry = entries.get(path);
-    if (entry === undefined) continue;
+    if (entry === undefined || entry.size > LARGE_BYTES) continue;
     const hash = await hashIfReadable(() => blobHash(absolute(root, path), entry.size, format));
     if (hash !== undefined) entries.set(path, { ...entry, hash });
   }

@@ -1,111 +1,76 @@
-import { lstatSync, statfsSync } from 'node:fs';
 import type { Entry, Inventory } from '../../model.js';
-import { RACY_MS } from './look.js';
-import { TreeInventory, type Store } from './columns.js';
-import { Rows, unpack, WIDTH, type Rules } from './rows.js';
-import { fill, foldersAgain, listInto, rowsAgain, type Again } from './shard.js';
-import { threads, type Threads } from './threads.js';
+import { differencesSince, type Ask } from './again.js';
+import type { Rules } from './caches.js';
+import { TreeInventory } from './columns.js';
+import { askGit, loadRecord, recordId, saveRecord, type Head } from './keptRecord.js';
+import { look as lookAtOne } from './look.js';
+import { recordTree, type Marks } from './recordTree.js';
 
-/** So many folders are enough to share a walk fairly. */
-const UNITS = 64;
-/** Below this many entries another thread costs more than it gains. */
-const ALONE = 5000;
-/** File systems whose folders change their ctime with every name that comes or goes: ext, xfs, btrfs, tmpfs, overlay, zfs, f2fs. */
-const KEEPS_FOLDER_TIMES = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010]);
+/** Below this many files a glance, a record on disk or another process cost more than they gain. */
+const FEW = 5000;
+/** A record that so much has changed since is made anew. */
+const MUCH = 2000;
 
-let walks = 0;
-const idOf = new WeakMap<Store, { readonly id: number; readonly helpers: Threads }>();
-
-/** Records a whole work tree like `walk`, in columns, and with several threads where it is large. */
-export async function walkTree(root: string, rules: Rules, helpers?: Threads): Promise<TreeInventory> {
-  const startedMs = Date.now();
-  const rows = new Rows();
-  rows.add('.', lstatSync(root));
-  const units = [''];
-  while (units.length > 0 && units.length < UNITS)
-    for (const folder of listInto(rows, root, rules, units.shift() ?? '')) units.push(folder);
-  const ownFolders = rows.folders.length;
-  if (ownFolders === 0) throw new Error(`the folder ${root} cannot be listed`);
-  const counter = new Int32Array(new SharedArrayBuffer(4));
-  walks += 1;
-  const id = walks;
-  let others: Promise<unknown>[] | undefined;
-  for (;;) {
-    if (others === undefined && rows.paths.length + units.length >= ALONE) {
-      helpers ??= threads();
-      others = helpers.give({ do: 'walk', id, root, rules, units, counter });
-    }
-    const next = units[Atomics.add(counter, 0, 1)];
-    if (next === undefined) break;
-    fill(rows, root, rules, next);
-  }
-  const shards = [rows];
-  for (const answer of await Promise.all(others ?? [])) {
-    const packed = (answer as { rows?: Parameters<typeof unpack>[0] } | undefined)?.rows;
-    // A thread that died has taken its folders along.
-    if (packed === undefined) return walkTree(root, rules, { count: 0, give: () => [] });
-    shards.push(unpack(packed));
-  }
-  const store = merge({ root, rules, startedMs, shards, ownFolders }, new Set(units));
-  if (helpers !== undefined) idOf.set(store, { id, helpers });
-  return new TreeInventory(store);
+/** Where a record is kept between ticks, and how git is asked about it. */
+export interface Keeper {
+  readonly dir: string;
+  differing(indexFile: string, gitDir: string): Promise<string[] | undefined>;
 }
 
-function merge(
-  seen: Pick<Store, 'root' | 'rules' | 'startedMs' | 'shards' | 'ownFolders'>,
-  units: ReadonlySet<string>,
-): Store {
-  const paths: string[] = [];
-  const rowOf = new Map<string, number>();
-  const special = new Map<string, Entry | undefined>();
-  const total = seen.shards.reduce((sum, shard) => sum + shard.paths.length, 0);
-  const stats = new Float64Array(total * WIDTH);
-  for (const shard of seen.shards) {
-    stats.set(shard.stats.subarray(0, shard.paths.length * WIDTH), paths.length * WIDTH);
-    for (const path of shard.paths) rowOf.set(path, paths.push(path) - 1);
-    for (const [path, entry] of shard.special) {
-      special.set(path, entry);
-      // The folder itself is among the first thread's rows.
-      if (units.has(path)) seen.shards[0]?.special.set(path, entry);
-    }
-  }
-  return { ...seen, paths, rowOf, stats, special };
+export interface LookOptions {
+  readonly rules: Rules;
+  readonly marks: Marks;
+  readonly keeper?: Keeper;
 }
 
-/** Looks at the same work tree again: complete like a first walk, unless a glance is enough, but only what differs is recorded. */
-export async function walkAgain(before: TreeInventory, { glance } = { glance: false }): Promise<TreeInventory> {
-  const { store } = before;
-  const { root, rules, shards, ownFolders } = store;
-  const trusted = KEEPS_FOLDER_TIMES.has(statfsSync(root).type);
-  const trustedUntilMs = trusted ? store.startedMs - RACY_MS : Number.NEGATIVE_INFINITY;
-  const again: Again = { root, rules, trustedUntilMs, blocked: [], found: new Map(), glance };
-  const [own = new Rows(), ...rest] = shards;
-  foldersAgain(own, again, 0, ownFolders);
-  const known = idOf.get(store);
-  const others =
-    rest.length === 0 || known === undefined
-      ? []
-      : known.helpers.give({ do: 'again', id: known.id, root, rules, trustedUntilMs, blocked: again.blocked, glance });
-  foldersAgain(own, again, ownFolders, own.folders.length);
-  rowsAgain(own, again);
-  const answers = await Promise.all(others);
-  for (const [at, shard] of rest.entries()) {
-    const found = answers[at]?.found;
-    if (found === undefined) {
-      foldersAgain(shard, again, 0, shard.folders.length);
-      rowsAgain(shard, again);
-    } else for (const [path, entry] of found) again.found.set(path, entry);
+/** Looks at a whole work tree for the first time in a tick: every file is asked for, and compared with the last record if there is one. */
+export async function lookAt(root: string, { rules, marks, keeper }: LookOptions): Promise<TreeInventory> {
+  const isWanted = (head: Head): boolean =>
+    head.root === root && head.marks === marks.key && JSON.stringify(head.rules) === JSON.stringify(rules);
+  const kept = keeper && loadRecord(keeper.dir, isWanted);
+  if (keeper !== undefined && kept !== undefined) {
+    const asked: string[] = [];
+    const ask: Ask = async (record) => {
+      const named = await askGit(record, keeper.dir, keeper.differing);
+      if (named !== undefined) asked.push(...named);
+      return named;
+    };
+    const found = await differencesSince(kept, { glance: false, ask });
+    if (found.size + asked.length <= MUCH)
+      return new TreeInventory(kept, found, { id: recordId(kept), paths: new Set([...asked, ...found.keys()]) });
   }
-  return new TreeInventory(store, again.found);
+  const record = recordTree(root, rules, marks);
+  if (keeper === undefined || record.size < FEW) return new TreeInventory(record);
+  saveRecord(keeper.dir, record, marks.key);
+  return new TreeInventory(record, [], { id: recordId(record), paths: new Set() });
 }
 
-/** Looks again where an earlier walk is known, else walks; a glance is for large trees only. */
-export async function lookAt(
-  root: string,
-  rules: Rules,
-  earlier: Inventory | undefined,
-  options: { readonly glance: boolean },
+/** Looks again at a work tree whose inventory is known, or only takes a glance; what differs is recorded. */
+export async function walkAgain(
+  before: TreeInventory,
+  { glance, keeper }: { readonly glance: boolean; readonly keeper?: Keeper | undefined },
 ): Promise<TreeInventory> {
-  if (!(earlier instanceof TreeInventory) || earlier.store.root !== root) return walkTree(root, rules);
-  return walkAgain(earlier, { glance: options.glance && earlier.store.paths.length > ALONE });
+  const { record } = before;
+  const ask: Ask | undefined = keeper && ((seen) => askGit(seen, keeper.dir, keeper.differing));
+  const found = await differencesSince(record, { glance, ask });
+  // A glance leaves files out, and what differed from the record already must not seem to be as recorded again.
+  if (glance)
+    for (const path of before.changed().keys())
+      if (!found.has(path)) found.set(path, reachable(record.parts.root, path));
+  return new TreeInventory(record, found, before.resumed);
+}
+
+function reachable(root: string, path: string): Entry | undefined {
+  const entry = lookAtOne(root, path);
+  return entry === 'unreachable' ? undefined : entry;
+}
+
+/** Looks again where an earlier inventory is known in columns, else for the first time; a small tree is looked at whole, by ourselves. */
+export async function look(
+  root: string,
+  earlier: Inventory | undefined,
+  options: LookOptions & { readonly glance: boolean },
+): Promise<TreeInventory> {
+  if (!(earlier instanceof TreeInventory) || earlier.record.parts.root !== root) return lookAt(root, options);
+  return walkAgain(earlier, earlier.record.size >= FEW ? options : { glance: false });
 }
