@@ -8,15 +8,16 @@ import { MARK, markOf, walkTree } from './walk.js';
 /** Records how everything stands, and keeps private copies of what git could not give back. */
 export async function takeBaseline(run: Run): Promise<Baseline> {
   const { git, repository, world } = run;
-  const [found, index, metadata, refs] = await Promise.all([
+  const listed = git.indexEntries();
+  const [found, index, metadata, refs, inventory] = await Promise.all([
     git.head(),
-    git.indexEntries(),
+    listed,
     world.gitdir.walkMetadata(repository),
     world.gitdir.readRefs(repository),
+    walkTree(run, listed),
   ]);
   if (found === undefined) throw new Error('HEAD can no longer be read');
   const { tree, ...head } = found;
-  const inventory = await walkTree(run, index);
   const converted = await git.convertedPaths(index, (path) => inventory.get(path));
   const unfaithful = new Set([...converted, ...index.flagged.filter((path) => inventory.get(path)?.kind === 'file')]);
   const keep = protectedFiles(run, { index, inventory, unfaithful }, run.config.scope.default_forbidden_globs);

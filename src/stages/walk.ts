@@ -38,7 +38,7 @@ export function markOf(run: Run): (path: string) => number {
 /** Looks at the whole work tree; files changed a moment ago are hashed, since their times prove nothing. */
 export async function walkTree(
   run: Run,
-  index: TrackedFiles,
+  index: TrackedFiles | Promise<TrackedFiles>,
   earlier?: Inventory,
   options = { glance: false },
 ): Promise<Map<string, Entry>> {
@@ -47,7 +47,7 @@ export async function walkTree(
   const startedMs = clock.now().getTime();
   const seen = await inventory.look(run.repository.workTree, earlier, {
     ...options,
-    rules: walkRules(index),
+    rules: async () => walkRules(await index),
     // Whatever decides about the marks is in their name.
     marks: { key: JSON.stringify([workspace_dir, runner.lockfile, runner.runner_owned_globs]), of: markOf(run) },
     keeper: { dir: recordDir(run), differing: (indexFile, gitDir) => run.git.differing(indexFile, gitDir) },

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, Inventory } from '../../src/model.js';
+import type { Rules } from '../../src/world/walk/caches.js';
 import {
   absolute,
   blobHash,
@@ -236,7 +237,7 @@ describe('serialize', () => {
 });
 
 describe('a walk in columns', () => {
-  const rules = { caches: ['.cache'], entered: [] };
+  const rules = async (): Promise<Rules> => ({ caches: ['.cache'], entered: [] });
   const marks = { key: 'length', of: (name: string) => name.length & 1 };
 
   function walkTree(_root: string, _rules: typeof rules, keeper?: Keeper): Promise<TreeInventory> {

@@ -20,11 +20,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, Inventory } from '../../src/model.js';
 import { createGit, openRepository, readSettings } from '../../src/world/git/git.js';
+import type { Rules } from '../../src/world/walk/caches.js';
 import { deserialize, forgetRecord, serialize, settleRecord, walk } from '../../src/world/walk/inventory.js';
 import { lookAt, walkAgain, type Keeper } from '../../src/world/walk/walk.js';
 
 const FILES = 6000;
-const rules = { caches: ['.cache'], entered: [] };
+const rules = async (): Promise<Rules> => ({ caches: ['.cache'], entered: [] });
 const marks = { key: 'none', of: () => 0 };
 let dir: string;
 let root: string;
@@ -163,7 +164,10 @@ describe('a record kept between ticks', () => {
     const columns = readFileSync(path.join(keeper.dir, 'columns'));
     writeFileSync(path.join(keeper.dir, 'columns'), columns.subarray(0, -1));
     expect(await kept()).toBe(false);
-    for (const other of [{ rules: { caches: [], entered: [] } }, { marks: { key: 'other', of: () => 1 } }]) {
+    for (const other of [
+      { rules: async () => ({ caches: [], entered: [] }) },
+      { marks: { key: 'other', of: () => 1 } },
+    ]) {
       const before = (await look()).record.parts.startedMs;
       expect((await lookAt(root, { rules, marks, keeper, ...other })).record.parts.startedMs).not.toBe(before);
     }

@@ -19,6 +19,8 @@ interface Plan {
 
 const FOLDER = '40000';
 const SUBMODULE = '160000';
+/** Paths that git need not be asked about: nothing in them can stand for `.git`. */
+const PLAIN = /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/|$))+$/;
 
 /**
  * The base tree with some paths replaced. Only the trees on the way to them are read and written, so the cost
@@ -54,7 +56,7 @@ async function refusedByGit(
   changes: readonly TreeChange[],
   indexFile: string,
 ): Promise<string[]> {
-  const there = changes.filter(({ oid }) => oid !== null);
+  const there = changes.filter(({ path, oid }) => oid !== null && !PLAIN.test(path));
   if (there.length === 0) return [];
   await removeFile(indexFile);
   const update = [...PLAIN_INDEX, 'update-index', '-z', '--index-info'];

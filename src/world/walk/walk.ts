@@ -18,15 +18,15 @@ export interface Keeper {
 }
 
 export interface LookOptions {
-  readonly rules: Rules;
+  /** Asked for after a look has begun: whoever has to wait for them need not wait before it. */
+  rules(): Promise<Rules>;
   readonly marks: Marks;
   readonly keeper?: Keeper;
 }
 
 /** Looks at a whole work tree for the first time in a tick: every file is asked for, and compared with the last record if there is one. */
 export async function lookAt(root: string, { rules, marks, keeper }: LookOptions): Promise<TreeInventory> {
-  const isWanted = (head: Head): boolean =>
-    head.root === root && head.marks === marks.key && JSON.stringify(head.rules) === JSON.stringify(rules);
+  const isWanted = (head: Head): boolean => head.root === root && head.marks === marks.key;
   const kept = keeper && loadRecord(keeper.dir, isWanted);
   if (keeper !== undefined && kept !== undefined) {
     const asked: string[] = [];
@@ -36,10 +36,11 @@ export async function lookAt(root: string, { rules, marks, keeper }: LookOptions
       return named;
     };
     const found = await differencesSince(kept, { glance: false, ask });
-    if (found.size + asked.length <= MUCH)
+    const sameRules = JSON.stringify(kept.parts.rules) === JSON.stringify(await rules());
+    if (sameRules && found.size + asked.length <= MUCH)
       return new TreeInventory(kept, found, { id: recordId(kept), paths: new Set([...asked, ...found.keys()]) });
   }
-  const record = recordTree(root, rules, marks);
+  const record = recordTree(root, await rules(), marks);
   if (keeper === undefined || record.size < FEW) return new TreeInventory(record);
   saveRecord(keeper.dir, record, marks.key);
   return new TreeInventory(record, [], { id: recordId(record), paths: new Set() });
