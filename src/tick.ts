@@ -2,9 +2,10 @@ import type { Task } from './generated/types.js';
 import { isOutcome, outcome, type Outcome } from './outcome.js';
 import { takeBaseline } from './stages/baseline.js';
 import { build } from './stages/build.js';
+import { attempt } from './stages/conclusion.js';
 import { keepAlive, openJournal, writePhase } from './stages/journal.js';
 import { judge } from './stages/judge.js';
-import { lockTick } from './stages/lock.js';
+import { lockTick, type TickLock } from './stages/lock.js';
 import { openRun } from './stages/open.js';
 import { orchestrate } from './stages/orchestrate.js';
 import { isReady, locate, type Ready } from './stages/place.js';
@@ -26,16 +27,19 @@ export async function tick(world: World): Promise<Ended> {
   const begun = { id: world.newRunId(), startedAt: world.clock.now(), startedMs: world.clock.monotonicMs() };
   world.log.info('started', { run_id: begun.id });
   const place = await locate(world);
-  const lock = await lockTick(world, place, begun);
+  let lock: TickLock | undefined;
   try {
+    lock = await lockTick(world, place, begun);
     world.say('PREFLIGHT', 'checking that it is safe and affordable to start');
     const facts = await gatherPreflight(world, place, lock.fact);
     const blocked = decidePreflight(facts);
     if (blocked !== undefined || !isReady(place))
       return await refuse(world, place, begun, blocked ?? outcome('BLOCKED_MISSING_CONFIG', ['no config']));
     return await play(world, place, begun, AGENTS);
+  } catch (error) {
+    return await refuse(world, place, begun, unexpected(world, error));
   } finally {
-    await lock.release();
+    if (lock !== undefined) await attempt(world, 'release the lock', lock.release);
   }
 }
 
@@ -70,16 +74,18 @@ async function started(run: Run, workers: Workers): Promise<Outcome> {
     await openJournal(run, baseline);
     const rest = keepAlive(run);
     const programs = await resolvePrograms(run);
-    const verdict = await attempt(run, baseline, programs, workers).catch((error: unknown) => unexpected(run, error));
+    const verdict = await undoable(run, baseline, programs, workers).catch((error: unknown) =>
+      unexpected(run.world, error),
+    );
     rest();
     return run.record.handsStarted ? await settle(run, run.record.task, baseline, verdict) : verdict;
   } catch (error) {
-    return unexpected(run, error);
+    return unexpected(run.world, error);
   }
 }
 
 /** Everything that must be rolled back unless it ends in SUCCESS. */
-async function attempt(run: Run, baseline: Baseline, programs: Programs, workers: Workers): Promise<Outcome> {
+async function undoable(run: Run, baseline: Baseline, programs: Programs, workers: Workers): Promise<Outcome> {
   const task = await workers.plan(run, baseline);
   if (run.signal.aborted) return interrupted(run);
   if (isOutcome(task)) return task;
@@ -109,7 +115,7 @@ async function hands(
   return (await verify(run, task, baseline, programs)) ?? outcome('SUCCESS', []);
 }
 
-function unexpected(run: Run, error: unknown): Outcome {
-  run.world.log.error('unexpected', { error });
+function unexpected(world: World, error: unknown): Outcome {
+  world.log.error('unexpected', { error });
   return outcome('STOP_INTERRUPTED', [error instanceof Error ? error.message : String(error)]);
 }

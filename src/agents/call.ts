@@ -5,7 +5,6 @@ import type { Agent, AgentRequest, AgentResult } from './agent.js';
 export interface CallEffects {
   readonly run: (request: ChildRequest) => Promise<ChildEnd>;
   readonly writePrivate: (path: string, text: string) => Promise<void>;
-  readonly onStart?: (pid: number) => void;
 }
 
 /** Starts the agent program once, as planned, and returns its typed result. */
@@ -23,7 +22,6 @@ export async function callAgent(agent: Agent, request: AgentRequest, effects: Ca
     maxOutputBytes: plan.maxOutputBytes,
     stop: plan.stop,
     ...(request.signal && { signal: request.signal }),
-    ...(effects.onStart && { onStart: effects.onStart }),
   });
   return agent.read(end, request);
 }

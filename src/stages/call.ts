@@ -26,14 +26,38 @@ export type Question = Pick<
  * replaces the cap with the next save. A call whose cost is unknown stays counted at its cap.
  */
 export async function ask(run: Run, question: Question, counts: Delta): Promise<AgentResult> {
+  const { world } = run;
+  const milestone = run.config.project.milestone_id;
+  const uncounted = run.state;
+  let started = false;
+  const request = await requestFor(run, question);
+  const result = await callAgent(agentNamed(question.agent), request, {
+    run: async (child) => {
+      if (!run.signal.aborted)
+        await saveState(run, charge(uncounted, milestone, { ...counts, estimated_cost_usd: question.maxCostUsd }));
+      return world.spawn.run({ ...child, owner: run.id, onStart: () => (started = true) });
+    },
+    writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
+  });
+  // Interrupted before it began, it was no call.
+  if (!started && run.signal.aborted) {
+    run.state = uncounted;
+    return result;
+  }
+  const countedUsd = take(run, question, result);
+  const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
+  const limited = result.kind === 'limited' && result.until !== undefined;
+  // Not on disk yet: what the agent did to the runner's files is measured first.
+  run.state = limited ? { ...settled, not_before: result.until } : settled;
+  return result;
+}
+
+async function requestFor(run: Run, question: Question): Promise<AgentRequest> {
   const { world, config } = run;
-  const milestone = config.project.milestone_id;
-  await saveState(run, charge(run.state, milestone, { ...counts, estimated_cost_usd: question.maxCostUsd }));
-  const number = run.record.calls.length + 1;
-  const scratchDir = world.join(run.scratch, `call-${number}`);
+  const scratchDir = world.join(run.scratch, `call-${run.record.calls.length + 1}`);
   await world.files.ensureDir(scratchDir);
-  const { agent, permissionMode, allowedTools, ...asked } = question;
-  const request: AgentRequest = {
+  const { agent: _agent, permissionMode, allowedTools, ...asked } = question;
+  return {
     ...asked,
     workTree: run.repository.workTree,
     timeoutMs: timeLeft(run),
@@ -50,29 +74,20 @@ export async function ask(run: Run, question: Question, counts: Delta): Promise<
     env: world.env,
     now: () => world.clock.now(),
   };
-  const result = await callAgent(agentNamed(agent), request, {
-    run: (child) => world.spawn.run({ ...child, owner: run.id }),
-    writePrivate: (path, text) => world.files.writeAtomic(path, text, 0o600),
-  });
-  const neverStarted = result.kind === 'failed' && result.class === 'not_started';
-  const countedUsd = result.call.costUsd ?? (neverStarted ? 0 : question.maxCostUsd);
-  run.record.calls.push({ role: question.role, result, countedUsd });
-  world.log.info('called', {
-    role: question.role,
-    kind: result.kind,
-    ...result.call,
-    argv: result.call.argv.join(' '),
-  });
-  if (result.kind === 'answered')
-    world.log.info('answered', { role: question.role, text: result.text.slice(0, MAX_LOGGED) });
-  warnOnce(run, result.call.notice);
-  if (result.call.denials.length > 0)
-    warnOnce(run, `the agent program refused its ${question.role}: ${counted(result.call.denials)}`);
-  const settled = charge(run.state, milestone, { estimated_cost_usd: countedUsd - question.maxCostUsd });
-  const limited = result.kind === 'limited' && result.until !== undefined;
-  // Not on disk yet: what the agent did to the runner's files is measured first.
-  run.state = limited ? { ...settled, not_before: result.until } : settled;
-  return result;
+}
+
+/** Takes a result into the record and the log; says what the call is counted at. */
+function take(run: Run, { role, maxCostUsd }: Question, result: AgentResult): number {
+  const { log } = run.world;
+  const { call, kind } = result;
+  const neverStarted = kind === 'failed' && result.class === 'not_started';
+  const countedUsd = call.costUsd ?? (neverStarted ? 0 : maxCostUsd);
+  run.record.calls.push({ role, result, countedUsd });
+  log.info('called', { role, kind, ...call, argv: call.argv.join(' ') });
+  if (kind === 'answered') log.info('answered', { role, text: result.text.slice(0, MAX_LOGGED) });
+  warnOnce(run, call.notice);
+  if (call.denials.length > 0) warnOnce(run, `the agent program refused its ${role}: ${counted(call.denials)}`);
+  return countedUsd;
 }
 
 function warnOnce(run: Run, warning: string | undefined): void {

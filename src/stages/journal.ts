@@ -1,6 +1,8 @@
+import type { Task } from '../generated/types.js';
 import type { Head, RefMap } from '../model.js';
 import { parseJson } from '../schemas.js';
 import type { World } from '../world/world.js';
+import type { Conclusion } from './conclusion.js';
 import type { Baseline, Run } from './run.js';
 
 export type JournalPhase = 'orchestrate' | 'build' | 'judge' | 'verify' | 'commit' | 'rollback' | 'report';
@@ -22,6 +24,16 @@ export interface Journal {
   /** The commit about to become the branch's tip, once there is one. */
   readonly commit?: string;
   readonly commit_ref?: string;
+  /** What the Hands were asked to do. */
+  readonly task?: Task;
+  /** The ending, ready to be written, once nothing can change it any more. */
+  readonly conclusion?: Conclusion;
+}
+
+/** What a phase adds to the journal. */
+export interface PhaseNotes {
+  readonly commit?: { readonly oid: string; readonly ref: string };
+  readonly conclusion?: Conclusion;
 }
 
 const ALIVE_MS = 1000;
@@ -40,8 +52,9 @@ export async function openJournal(run: Run, baseline: Baseline): Promise<void> {
 }
 
 /** Moves the journal on; on disk before the phase begins. */
-export async function writePhase(run: Run, phase: JournalPhase, commit?: { oid: string; ref: string }): Promise<void> {
-  const { baseline, handsStarted } = run.record;
+export async function writePhase(run: Run, phase: JournalPhase, notes: PhaseNotes = {}): Promise<void> {
+  const { baseline, handsStarted, task } = run.record;
+  const { commit, conclusion } = notes;
   if (baseline === undefined) throw new Error('the journal needs a baseline');
   const journal: Journal = {
     version: 1,
@@ -56,6 +69,8 @@ export async function writePhase(run: Run, phase: JournalPhase, commit?: { oid: 
     not_restorable: baseline.notRestorable,
     refs: [...baseline.refs],
     ...(commit && { commit: commit.oid, commit_ref: commit.ref }),
+    ...(task && { task }),
+    ...(conclusion && { conclusion }),
   };
   await run.world.files.writeAtomic(run.world.join(run.privateDir, FILE), JSON.stringify(journal), 0o600);
 }

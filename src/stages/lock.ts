@@ -2,6 +2,7 @@ import { matcher } from '../rules/globs.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import type { LockState } from '../model.js';
 import type { World } from '../world/world.js';
+import { removeDrafts } from './conclusion.js';
 import { lockPath, workspaceOf, type Place } from './place.js';
 
 export interface TickLock {
@@ -29,6 +30,10 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
     workspaceOf(world, repository, config),
     (name) => temporary(`${config.workspace_dir}/${name}`) !== undefined,
   );
+  await removeDrafts({ world, config, repository });
+  const privateDir = world.privateDir(repository.commonDir);
+  for (const folder of [privateDir, world.join(privateDir, 'vault'), world.join(privateDir, 'vault', 'objects')])
+    await world.files.cleanTemps(folder, (name) => name.endsWith('.tmp'));
   if (removed.length > 0) world.say('LOCK', `removed what an interrupted write had left: ${removed.join(', ')}`);
   return { fact: { state: 'mine', why: '' }, release: () => taken.release() };
 }

@@ -2,8 +2,16 @@ import type { Meta } from '../generated/types.js';
 import type { Outcome } from '../outcome.js';
 import type { CallRecord, Run } from './run.js';
 
+/** What the record of a tick does not say itself. */
+interface MetaFacts {
+  readonly configSha256: string;
+  readonly containment: string;
+  readonly warnings: readonly string[];
+  readonly commit: string | undefined;
+}
+
 /** Everything about a tick that the report has no room for, uncut. */
-export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: string; containment: string }): Meta {
+export function buildMeta(run: Run, ending: Outcome, facts: MetaFacts): Meta {
   const { record } = run;
   const { baseline, measured } = record;
   const changes = new Map(measured?.changes.map((change) => [change.path, change]));
@@ -16,7 +24,7 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
     base_commit: baseline?.head.commit ?? '',
     base_tree: baseline?.tree ?? '',
     judged_tree: measured?.tree ?? null,
-    commit: record.commit ?? null,
+    commit: facts.commit ?? null,
     rejected_ref: record.rejectedRef ?? null,
     kept_apart: record.keptApart ?? null,
     head_before: baseline?.head.ref ?? baseline?.head.commit ?? '',
@@ -47,7 +55,7 @@ export function buildMeta(run: Run, ending: Outcome, facts: { configSha256: stri
     builder_result: record.builderResult ?? null,
     builder_output_valid: record.builderOutputValid ?? null,
     evidence: [...ending.evidence],
-    warnings: [...record.warnings],
+    warnings: [...facts.warnings],
     leftovers: [...record.leftovers],
     ...(record.salvagedRunId !== undefined && { salvaged_run_id: record.salvagedRunId }),
   };

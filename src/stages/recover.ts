@@ -1,6 +1,8 @@
 import type { Repository } from '../model.js';
 import { outcome } from '../outcome.js';
 import type { World } from '../world/world.js';
+import type { Git } from '../world/git/git.js';
+import { conclude, publish } from './conclusion.js';
 import { closeJournal, lastAlive, readBaseline, readJournal, setJournalAside, type Journal } from './journal.js';
 import { measure } from './measure.js';
 import { workspaceOf, type Ready } from './place.js';
@@ -78,11 +80,11 @@ async function choose(world: World, place: Ready, interrupted: Interrupted, keep
   if (journal.commit !== undefined && (await tipOf(world, place.repository, journal)) === journal.commit)
     return {
       step: `finish ${id}: its commit ${journal.commit} is on the branch`,
-      act: () => finishCommit(world, place, journal),
+      act: () => finishCommit(world, place, interrupted),
     };
   if (!journal.hands_started) return { step: `close ${id}: its Hands had not started`, act: () => Promise.resolve({}) };
   if (phase === 'report')
-    return { step: `close ${id}: it had ended, only its report is missing`, act: () => Promise.resolve({}) };
+    return { step: `write the report of ${id}: it had ended`, act: () => report(world, place, journal) };
   if (keep)
     return {
       step: `close ${id}, interrupted in ${phase}, and leave everything as it is now`,
@@ -101,11 +103,33 @@ async function tipOf(world: World, repository: Repository, journal: Journal): Pr
   return (await world.gitdir.readRefs(repository)).get(ref);
 }
 
-async function finishCommit(world: World, place: Ready, journal: Journal): ReturnType<Way['act']> {
-  const git = world.git.createGit(place.repository, await world.git.readSettings(place.repository.workTree));
+async function finishCommit(world: World, place: Ready, { journal, aliveUntil }: Interrupted): ReturnType<Way['act']> {
+  const lock = world.join(place.repository.gitDir, 'index.lock');
+  const locked = await world.files.modifiedMs(lock);
+  if (locked !== undefined && locked > aliveUntil)
+    return { left: [`${lock} is there: another git is at work; when it has ended, run \`relais recover\` again`] };
+  // The tick's own git was killed with it.
+  if (locked !== undefined) await world.files.removeFile(lock);
+  const git = await gitOf(world, place);
   const committed = await git.treeOf(journal.commit ?? journal.head.commit);
   await git.stage(await git.treeChanges(journal.tree, committed));
+  return report(world, place, journal);
+}
+
+/** Writes the ending that the tick had come to, as far as that is not done. */
+async function report(world: World, place: Ready, { run_id: id, conclusion }: Journal): ReturnType<Way['act']> {
+  if (conclusion === undefined) return {};
+  const { repository, config } = place;
+  const workspace = workspaceOf(world, repository, config);
+  const { state } = await readWorkspace(world, repository, config);
+  // Once the ending is in the state, the operator may have answered its question.
+  if (state.last_task_run_id !== id) await world.files.writeJson(world.join(workspace, 'STATE.json'), conclusion.state);
+  await publish({ world, config, repository, workspace, git: await gitOf(world, place) }, conclusion);
   return {};
+}
+
+async function gitOf(world: World, { repository }: Ready): Promise<Git> {
+  return world.git.createGit(repository, await world.git.readSettings(repository.workTree));
 }
 
 async function undo(world: World, place: Ready, interrupted: Interrupted): ReturnType<Way['act']> {
@@ -127,11 +151,15 @@ async function undo(world: World, place: Ready, interrupted: Interrupted): Retur
     tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
   const since = measured.changes.filter(({ after }) => after !== undefined && after.ctimeMs > aliveUntil);
   const spared = new Set(since.map(({ path }) => path));
-  const verdict = outcome('STOP_INTERRUPTED', [`interrupted in ${journal.phase}`]);
+  const verdict = outcome('STOP_INTERRUPTED', [
+    `the runner was ended in the middle of ${journal.phase}; \`relais recover\` undid the tick`,
+  ]);
   const left = await rollBack(run, baseline, verdict, spared);
   if (left.length === 0) {
     const { git, repository: repo, vault, id: runId } = run;
     await world.gitdir.keepMovedRefs({ git, repo, vault, runId }, measured.refsMoved);
+    // An undo of a tick has no task, and makes no report.
+    if (journal.task !== undefined) await publish(run, conclude(run, verdict));
   }
   const notes = [...spared].map((path) => `${path} was edited after the tick had been interrupted; it was left alone`);
   return { left, notes: [...endedNotes(ended), ...notes] };
@@ -194,7 +222,7 @@ async function reopen(
     scratch,
     workspace: workspaceOf(world, repository, config),
     state: (await readWorkspace(world, repository, config)).state,
-    record: { ...emptyRecord(), baseline, handsStarted: true },
+    record: { ...emptyRecord(), baseline, handsStarted: true, ...(journal.task && { task: journal.task }) },
   };
   return { run, baseline };
 }

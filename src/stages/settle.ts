@@ -4,6 +4,7 @@ import { blastLine, blastRadius } from '../rules/judge.js';
 import { commitMessage } from '../rules/commitMessage.js';
 import { effectiveScope } from '../rules/scope.js';
 import { tidyOutsideScope } from './emptyFolders.js';
+import { conclude } from './conclusion.js';
 import { writePhase } from './journal.js';
 import { rollBack } from './rollback.js';
 import type { TreeChange } from '../world/git/write.js';
@@ -69,7 +70,7 @@ async function keep(run: Run, task: Task, baseline: Baseline): Promise<Outcome> 
     date: run.world.clock.now(),
   });
   const ref = baseline.head.ref ?? 'HEAD';
-  await writePhase(run, 'commit', { oid: commit, ref });
+  await writePhase(run, 'commit', { commit: { oid: commit, ref }, conclusion: conclude(run, success, { commit }) });
   if (!(await run.git.updateRef(ref, commit, baseline.head.commit, `relais: ${run.id}`))) {
     return undo(
       run,

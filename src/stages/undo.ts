@@ -173,7 +173,7 @@ async function carryOut(run: Run, { target, changes }: Plan): Promise<Undone | S
     });
     const commit = await git.commitTree({ tree, parents: [baseline.head.commit], message, date: world.clock.now() });
     const ref = baseline.head.ref ?? 'HEAD';
-    await writePhase(run, 'commit', { oid: commit, ref });
+    await writePhase(run, 'commit', { commit: { oid: commit, ref } });
     if (!(await git.updateRef(ref, commit, baseline.head.commit, `relais: undo ${target.runId}`)))
       throw new Error(`${ref} was moved by somebody else; it was left there`);
     run.record.commit = commit;

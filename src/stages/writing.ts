@@ -1,12 +1,7 @@
-import type { Blocked, Config, Meta, Report } from '../generated/types.js';
+import type { Blocked, Config, Report } from '../generated/types.js';
 import { CODE_MEANING, type Outcome } from '../outcome.js';
 import type { ReportFacts } from '../rules/report.js';
-import { renderReport } from '../rules/reportMd.js';
 import type { World } from '../world/world.js';
-import { buildMeta } from './meta.js';
-import type { Run } from './run.js';
-
-const MAX_PATCH = 20 * 1024 * 1024;
 
 /** How a tick ended, and what it wrote. */
 export interface Ended {
@@ -74,32 +69,6 @@ export async function writeMarkdown(world: World, folder: string, config: Config
 /** A tick that was blocked before it had a task leaves no history. */
 export function keepsHistory(config: Config, ending: Outcome): boolean {
   return config.history.enabled && ending.verdict !== 'blocked';
-}
-
-/** Everything about the tick that later commands and people may ask for. */
-export async function writeHistory(run: Run, ending: Outcome, report: Report): Promise<void> {
-  const { world, config, record } = run;
-  if (!keepsHistory(config, ending)) return;
-  const folder = world.join(run.repository.mainTree, config.history.dir, run.id);
-  await world.files.ensureDir(folder);
-  const meta: Meta = buildMeta(run, ending, {
-    configSha256: world.sha256(run.configText),
-    containment: world.spawn.containment(),
-  });
-  await world.files.writeJson(world.join(folder, 'meta.json'), meta);
-  await world.files.writeJson(world.join(folder, 'report.json'), report);
-  await world.files.writeAtomic(
-    world.join(folder, 'report.md'),
-    renderReport(report, config.runner.render_report_md.max_chars),
-  );
-  if (config.history.include_verify_log)
-    await world.files.writeAtomic(world.join(folder, 'verify.log'), record.verifyLog.join('\n'));
-  if (config.history.include_diff_patch) {
-    const { baseline, measured } = record;
-    if (baseline === undefined || measured === undefined || measured.tree === baseline.tree)
-      await world.files.writeAtomic(world.join(folder, 'diff.patch'), '');
-    else await run.git.patch(baseline.tree, measured.tree, world.join(folder, 'diff.patch'), MAX_PATCH);
-  }
 }
 
 /** Appends what the tick said and did to the day's log; a log that can't be written changes no verdict. */

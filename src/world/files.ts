@@ -4,7 +4,7 @@ import path from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { FileRead } from '../model.js';
 
-const TEMP_OF_OURS = /^(?:[A-Z]+|lock|journal|meta)\.(?:json|md)\.\d+$/;
+const TEMP_OF_OURS = /^(?:(?:[A-Z]+|lock|journal|meta)\.(?:json|md)|baseline\.(?:tree|git))\.\d+$/;
 
 /** The text of a regular file of at most so many bytes; links, folders and broken UTF-8 are unreadable. */
 export async function readText(file: string, maxBytes: number): Promise<FileRead> {

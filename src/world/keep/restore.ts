@@ -8,6 +8,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  rmSync,
   unlinkSync,
 } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -180,6 +181,8 @@ async function freezeOne(root: string, path: string, destRoot: string): Promise<
   const fd = openSync(absolute(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!fstatSync(fd).isFile()) throw new NotAFile('it is no longer a regular file');
+    // An attempt that was interrupted may have left a part of it.
+    rmSync(absolute(destRoot, path), { force: true });
     await copyOpenFile(fd, absolute(destRoot, path));
   } finally {
     closeSync(fd);

@@ -1,0 +1,134 @@
+// Lets every step of a tick go wrong once and follows the remedy: `npm run test:faults -- --help`.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { CLI, makeGround, SCENARIOS } from './faults/ground.mjs';
+import { play, states, trace } from './faults/play.mjs';
+import { remove } from './bench/scratch.mjs';
+
+const HELP = `npm run test:faults -- [options]
+  --sample N     so many cases of each scenario, chosen by the seed, instead of all
+  --seed N       chooses the sample (1)
+  --scenario S   ${Object.keys(SCENARIOS).join(' or ')}; both unless given
+  --only CASE    one case, as it is printed: point:side:fault
+  --jobs N       so many at once (as there are processors)
+  --out FILE     the results as JSON
+`;
+const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
+
+function options() {
+  const text = { type: 'string' };
+  const { values } = parseArgs({
+    options: {
+      sample: text,
+      seed: { ...text, default: '1' },
+      scenario: text,
+      only: text,
+      jobs: text,
+      out: text,
+      help: { type: 'boolean' },
+    },
+  });
+  return values;
+}
+
+/** Every point before and after, with every fault that makes sense there. */
+function cases(points) {
+  return points.flatMap(({ point, phase, kind, what, writes }) =>
+    ['before', 'after'].flatMap((side) =>
+      FAULTS.filter((fault) => (fault !== 'ENOSPC' || writes) && (fault !== 'exception' || kind !== 'end')).map(
+        (fault) => ({ point, phase, kind, what, side, fault }),
+      ),
+    ),
+  );
+}
+
+/** A shuffled part of the list, the same for the same seed. */
+function sampled(list, count, seed) {
+  let state = seed;
+  const random = () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+  return list
+    .map((item) => [random(), item])
+    .toSorted(([one], [other]) => one - other)
+    .slice(0, count)
+    .map(([, item]) => item);
+}
+
+async function worker(folder, name, queue, found) {
+  const ground = makeGround(folder, name);
+  const template = `${folder}.template`;
+  cpSync(folder, template, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  const before = await states(ground, template);
+  if (queue.points === undefined) queue.fill(await trace(ground, template));
+  for (let next = queue.take(); next !== undefined; next = queue.take()) {
+    const result = { scenario: name, ...next, ...(await play(ground, template, before, next)) };
+    found.push(result);
+    if (result.problems.length > 0)
+      process.stderr.write(
+        `LOSS ${name} ${next.point}:${next.side}:${next.fault} (${next.phase} ${next.kind} ${next.what})\n  ended: ${result.end}; then: ${result.way}\n${result.problems.map((text) => `  - ${text}\n`).join('')}`,
+      );
+    if (found.length % 100 === 0)
+      process.stderr.write(
+        `${found.length} done, ${found.filter(({ problems }) => problems.length > 0).length} with losses\n`,
+      );
+  }
+}
+
+async function playAll(root, name, given, found) {
+  const jobs = Number(given.jobs ?? os.availableParallelism());
+  let list = [];
+  const queue = {
+    points: undefined,
+    fill(points) {
+      queue.points = points;
+      list = cases(points);
+      if (given.only !== undefined)
+        list = list.filter(({ point, side, fault }) => given.only === `${point}:${side}:${fault}`);
+      else if (given.sample !== undefined) list = sampled(list, Number(given.sample), Number(given.seed));
+    },
+    take: () => list.shift(),
+  };
+  const folder = (number) => {
+    const made = path.join(root, `${name}${number}`);
+    mkdirSync(made);
+    return made;
+  };
+  // The first one traces the tick; its points are everybody's.
+  const first = worker(folder(0), name, queue, found);
+  while (queue.points === undefined) await Promise.race([first, new Promise((go) => setTimeout(go, 50))]);
+  await Promise.all([
+    first,
+    ...Array.from({ length: jobs - 1 }, (_, number) => worker(folder(number + 1), name, queue, found)),
+  ]);
+  return queue.points.length;
+}
+
+async function main() {
+  const given = options();
+  if (given.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (!existsSync(CLI)) throw new Error('there is no dist/cli.js; run `npm run build`');
+  const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'relais-faults-')));
+  const found = [];
+  let points = 0;
+  try {
+    for (const name of given.scenario === undefined ? Object.keys(SCENARIOS) : [given.scenario])
+      points += await playAll(root, name, given, found);
+  } finally {
+    remove(root);
+  }
+  if (given.out !== undefined) writeFileSync(given.out, JSON.stringify({ points, results: found }));
+  const losses = found.filter(({ problems }) => problems.length > 0).length;
+  process.stdout.write(
+    `fault matrix: ${points} points, ${FAULTS.length} faults, ${found.length} runs, ${losses} losses\n`,
+  );
+  if (losses > 0 || found.length === 0) process.exitCode = 1;
+}
+
+await main();
