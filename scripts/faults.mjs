@@ -4,16 +4,18 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI, makeGround, SCENARIOS } from './faults/ground.mjs';
-import { play, states, trace } from './faults/play.mjs';
+import { interrupt, play, states, trace } from './faults/play.mjs';
+import { writeTable } from './faults/table.mjs';
 import { remove } from './bench/scratch.mjs';
 
 const HELP = `npm run test:faults -- [options]
   --sample N     so many cases of each scenario, chosen by the seed, instead of all
   --seed N       chooses the sample (1)
-  --scenario S   ${Object.keys(SCENARIOS).join(' or ')}; both unless given
+  --scenario S   ${Object.keys(SCENARIOS).join(', ')}; all unless given
   --only CASE    one case, as it is printed: point:side:fault
   --jobs N       so many at once (as there are processors)
   --out FILE     the results as JSON
+  --docs         write the matrix into docs/crash-safety.md
 `;
 const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
 
@@ -27,6 +29,7 @@ function options() {
       only: text,
       jobs: text,
       out: text,
+      docs: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   });
@@ -35,13 +38,19 @@ function options() {
 
 /** Every point before and after, with every fault that makes sense there. */
 function cases(points) {
-  return points.flatMap(({ point, phase, kind, what, writes }) =>
+  return points.flatMap((one) =>
     ['before', 'after'].flatMap((side) =>
-      FAULTS.filter((fault) => (fault !== 'ENOSPC' || writes) && (fault !== 'exception' || kind !== 'end')).map(
-        (fault) => ({ point, phase, kind, what, side, fault }),
-      ),
+      FAULTS.filter((fault) => makesSense(one, side, fault)).map((fault) => ({ ...one, side, fault })),
     ),
   );
+}
+
+function makesSense({ kind, writes }, side, fault) {
+  if (fault === 'ENOSPC') return writes;
+  // Nothing of ours is called when a child has ended.
+  if (fault === 'exception') return kind !== 'end';
+  // A signal is heard when the step has been done, on whichever side of it it was sent.
+  return fault !== 'SIGTERM' || side === 'before';
 }
 
 /** A shuffled part of the list, the same for the same seed. */
@@ -61,21 +70,32 @@ function sampled(list, count, seed) {
 async function worker(folder, name, queue, found) {
   const ground = makeGround(folder, name);
   const template = `${folder}.template`;
-  cpSync(folder, template, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  const keep = () => cpSync(folder, template, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  keep();
   const before = await states(ground, template);
+  if (ground.scenario.interrupted) {
+    await interrupt(ground, template);
+    remove(template);
+    keep();
+  }
   if (queue.points === undefined) queue.fill(await trace(ground, template));
   for (let next = queue.take(); next !== undefined; next = queue.take()) {
     const result = { scenario: name, ...next, ...(await play(ground, template, before, next)) };
     found.push(result);
-    if (result.problems.length > 0)
-      process.stderr.write(
-        `LOSS ${name} ${next.point}:${next.side}:${next.fault} (${next.phase} ${next.kind} ${next.what})\n  ended: ${result.end}; then: ${result.way}\n${result.problems.map((text) => `  - ${text}\n`).join('')}`,
-      );
-    if (found.length % 100 === 0)
-      process.stderr.write(
-        `${found.length} done, ${found.filter(({ problems }) => problems.length > 0).length} with losses\n`,
-      );
+    if (result.problems.length > 0) tellLoss(result);
+    if (found.length % 100 === 0) process.stderr.write(`${found.length} done, ${lossesOf(found)} with losses\n`);
   }
+}
+
+function tellLoss({ scenario, point, side, fault, phase, kind, what, end, way, problems }) {
+  const list = problems.map((text) => `  - ${text}\n`).join('');
+  process.stderr.write(
+    `LOSS ${scenario} ${point}:${side}:${fault} (${phase} ${kind} ${what})\n  ended: ${end}; then: ${way}\n${list}`,
+  );
+}
+
+function lossesOf(found) {
+  return found.filter(({ problems }) => problems.length > 0).length;
 }
 
 async function playAll(root, name, given, found) {
@@ -124,7 +144,8 @@ async function main() {
     remove(root);
   }
   if (given.out !== undefined) writeFileSync(given.out, JSON.stringify({ points, results: found }));
-  const losses = found.filter(({ problems }) => problems.length > 0).length;
+  if (given.docs) writeTable(points, found);
+  const losses = lossesOf(found);
   process.stdout.write(
     `fault matrix: ${points} points, ${FAULTS.length} faults, ${found.length} runs, ${losses} losses\n`,
   );

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { helpOf } from './commands/help.js';
 import { interruption } from './commands/interruption.js';
+import { collect, number, positive } from './commands/options.js';
 import { EXIT_CODE } from './outcome.js';
 import { packageRoot } from './world/packageRoot.js';
 
@@ -24,7 +25,7 @@ function program(): Command {
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of [addInit, addDoctor, addRun, addStatus, addAnswer, addSalvage, addRejected, addUndo]) add(cli);
-  for (const add of [addRecover, addDemo, addFixtures]) add(cli);
+  for (const add of [addRecover, addUnlock, addDemo, addFixtures]) add(cli);
   for (const command of cli.commands) command.showHelpAfterError(`(relais ${command.name()} --help says more)`);
   return cli.addHelpText('after', helpOf('relais'));
 }
@@ -168,6 +169,21 @@ function addRecover(cli: Command): void {
     });
 }
 
+function addUnlock(cli: Command): void {
+  cli
+    .command('unlock')
+    .description('show the lock; with --force remove one whose tick is surely gone')
+    .argument('[run_id]', 'with --force: the run the lock names, or the word "damaged" for one that can’t be read')
+    .option('--force', 'remove the lock, after the run id was given')
+    .option(...JSON_OPTION)
+    .addHelpText('after', helpOf('unlock'))
+    .action(async (run: string | undefined, given: Flags) => {
+      const { askOnTerminal, unlockCommand } = await import('./commands/unlock.js');
+      const named = run === undefined ? {} : { run };
+      end(await unlockCommand({ ...here(given), force: given['force'] === true, ...named, ...askOnTerminal() }));
+    });
+}
+
 function addDemo(cli: Command): void {
   cli
     .command('demo')
@@ -205,20 +221,6 @@ function end(code: number): void {
 function version(): string {
   const text = readFileSync(`${packageRoot()}/package.json`, 'utf8');
   return (JSON.parse(text) as { version: string }).version;
-}
-
-function positive(value: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(value)) throw new InvalidArgumentError('A number from 1 on is needed.');
-  return Number(value);
-}
-
-function number(value: string): number {
-  if (!/^\d{1,5}$/.test(value)) throw new InvalidArgumentError('A whole number is needed.');
-  return Number(value);
-}
-
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
 }
 
 /** Whoever reads our output may leave early (`| head`); a tick must not die of that in its middle. */

@@ -122,7 +122,8 @@ export interface ChildRequest {
 export type LockState =
   | { readonly state: 'free' }
   | { readonly state: 'stale'; readonly lock: Lock; readonly why: string }
-  | { readonly state: 'held'; readonly lock: Lock; readonly why: string }
+  /** `alive`: its process runs here and now; else nobody can tell. */
+  | { readonly state: 'held'; readonly lock: Lock; readonly why: string; readonly alive: boolean }
   | { readonly state: 'corrupt'; readonly content: string; readonly why: string };
 
 export type LockTaken =

@@ -138,7 +138,7 @@ export const CODE_MEANING: Readonly<Record<Code, { readonly meaning: string; rea
   },
   BLOCKED_LOCK_HELD: {
     meaning: 'Another tick is running, or it can’t be told that it is not.',
-    remedy: 'Wait for it to end. If you are sure that it is gone, remove the lock file.',
+    remedy: 'Wait for it to end. If you are sure that it is gone, `relais unlock` says how to remove the lock.',
   },
   BLOCKED_CRASH_RECOVERY_REQUIRED: {
     meaning: 'An earlier tick did not end properly, or one of the runner’s files is damaged.',

@@ -1,5 +1,6 @@
 import type { Task } from './generated/types.js';
 import { isOutcome, outcome, type Outcome } from './outcome.js';
+import { environmentRemedy } from './rules/environment.js';
 import { takeBaseline } from './stages/baseline.js';
 import { build } from './stages/build.js';
 import { attempt } from './stages/conclusion.js';
@@ -117,5 +118,7 @@ async function hands(
 
 function unexpected(world: World, error: unknown): Outcome {
   world.log.error('unexpected', { error });
-  return outcome('STOP_INTERRUPTED', [error instanceof Error ? error.message : String(error)]);
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const why = error instanceof Error ? error.message : String(error);
+  return outcome('STOP_INTERRUPTED', [why], { remedy: environmentRemedy(code) });
 }

@@ -10,6 +10,7 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -29,14 +30,22 @@ esac
 `;
 const EDIT = 'printf "export const turn = %s;\\n" "$(wc -l <"$FAULTS/calls.log" | tr -d " ")" >src/a.js\n';
 
-/** What the Hands do, and how a tick in which nothing goes wrong ends. */
+const ROGUE = `${EDIT}printf 'changed\\n' >docs/guide.md
+rm docs/other.md
+printf 'KEY=stolen\\n' >.env
+printf 'x\\n' >stray.txt
+git config alias.evil '!true'
+`;
+const STOP = { hands: ROGUE, code: 'STOP_SCOPE_VIOLATION_FORBIDDEN', exit: 2 };
+
+/**
+ * What the Hands do, how a tick in which nothing goes wrong ends, and the command that is struck. `recover` is struck
+ * after a tick that was killed when the Hands had done all that.
+ */
 export const SCENARIOS = {
-  success: { hands: `${EDIT}printf 'new\\n' >src/new.js\n`, code: 'SUCCESS', exit: 0 },
-  stop: {
-    hands: `${EDIT}printf 'changed\\n' >docs/guide.md\nrm docs/other.md\nprintf 'KEY=stolen\\n' >.env\nprintf 'x\\n' >stray.txt\ngit config alias.evil '!true'\n`,
-    code: 'STOP_SCOPE_VIOLATION_FORBIDDEN',
-    exit: 2,
-  },
+  success: { hands: `${EDIT}printf 'new\\n' >src/new.js\n`, code: 'SUCCESS', exit: 0, command: ['run', '--json'] },
+  stop: { ...STOP, command: ['run', '--json'] },
+  recover: { ...STOP, command: ['recover', '--json'], interrupted: true },
 };
 
 /** A repository of a user with something to lose, after one good tick; everything in one folder. */
@@ -137,10 +146,15 @@ function config(folder) {
   };
 }
 
-/** Puts the ground back as it was made. */
+/** Puts the ground back as it was made, with a tick that was interrupted just now if there was one. */
 export function restore({ folder }, template) {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   cpSync(template, folder, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  const now = new Date();
+  for (const own of readdirSync(path.join(folder, 'state'))) {
+    const journal = path.join(folder, 'state', own, 'journal.json');
+    if (existsSync(journal)) utimesSync(journal, now, now);
+  }
 }
 
 /** Runs `relais` in the ground; never throws for how it ended. */

@@ -4,39 +4,63 @@ import { brokenFiles, litter, PRELOAD, relais, restore, run, spending, userState
 
 const TYPED = new Set([0, 1, 2, 3, 130, 143]);
 
-/** The steps of a tick in which nothing goes wrong, in order. */
-export async function trace(ground, template) {
+/** The steps of the scenario's command when nothing goes wrong, in order. */
+export async function trace(ground, template, args = ground.scenario.command) {
   restore(ground, template);
   const file = path.join(ground.folder, 'trace.ndjson');
-  const end = await tick(ground, { RELAIS_FAULT_TRACE: file });
-  if (end.exit !== ground.scenario.exit) throw new Error(`the traced tick ended with ${end.exit}: ${end.stderr}`);
+  const end = await struck(ground, args, { RELAIS_FAULT_TRACE: file });
+  const exit = args[0] === 'run' ? ground.scenario.exit : 0;
+  if (end.exit !== exit) throw new Error(`the traced command ended with ${end.exit}: ${end.stderr}`);
   return readFileSync(file, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
 }
 
-function tick(ground, over) {
-  return relais(ground, ['run', '--json'], { nodeArgs: ['--require', PRELOAD], over });
+function struck(ground, args, over) {
+  return relais(ground, args, { nodeArgs: ['--require', PRELOAD], over });
+}
+
+/** Kills a tick when its Hands have done everything. */
+export async function interrupt(ground, template) {
+  const points = await trace(ground, template, ['run', '--json']);
+  const { point } = points.find(({ phase }) => phase === 'JUDGE');
+  restore(ground, template);
+  const end = await struck(ground, ['run', '--json'], { RELAIS_FAULT: `${point}:before:SIGKILL` });
+  if (end.exit !== 'SIGKILL') throw new Error(`the tick was not killed: ${end.exit}`);
 }
 
 /**
  * Lets one step go wrong, then does what a user would: run again, and follow the one remedy that is given. Says how it
  * went and what was lost; nothing should be.
  */
-export async function play(ground, template, before, { point, phase, side, fault }) {
+export async function play(ground, template, before, one) {
+  const { point, side, fault } = one;
   restore(ground, template);
   const problems = [];
-  const struck = await tick(ground, { RELAIS_FAULT: `${point}:${side}:${fault}` });
-  const end = fault === 'SIGKILL' && struck.exit === 'SIGKILL' ? 'killed' : codeOf(struck);
-  if (end !== 'killed' && !TYPED.has(struck.exit)) problems.push(`exit ${struck.exit}: ${struck.stderr.slice(-600)}`);
+  const hit = await struck(ground, ground.scenario.command, { RELAIS_FAULT: `${point}:${side}:${fault}` });
+  const end = hit.exit === fault ? 'killed' : codeOf(hit);
+  if (end !== 'killed' && !isTyped(ground, hit, one)) problems.push(`exit ${hit.exit}: ${hit.stderr.slice(-600)}`);
   problems.push(...brokenFiles(ground).map((text) => `after the fault ${text}`));
   const left = userState(ground);
   const { next, way } = await goOn(ground, before, left, problems);
   if (codeOf(next) !== ground.scenario.code || next.exit !== ground.scenario.exit)
     problems.push(`the next tick ended with ${codeOf(next)}: ${next.stderr.slice(-600)}`);
-  problems.push(...brokenFiles(ground), ...litter(ground), ...accounts(ground, { phase, fault }));
+  problems.push(...brokenFiles(ground), ...litter(ground), ...accounts(ground, one));
   return { end, way, problems };
+}
+
+/** A tick ends with a code. Before it has asked for the lock, and in `recover`, there is none: the reason and a remedy are told. */
+function isTyped({ scenario }, { exit, stdout }, { phase, fault }) {
+  const noTick = scenario.interrupted === true || phase === 'START';
+  if (!TYPED.has(exit) && !(noTick && exit === 70 && fault === 'exception')) return false;
+  try {
+    const { code, why, remedy, left } = JSON.parse(stdout);
+    if (typeof code === 'string') return /^(?:SUCCESS$|STOP_|BLOCKED_)/.test(code);
+    return noTick && (Array.isArray(left) || (typeof why === 'string' && typeof remedy === 'string'));
+  } catch {
+    return false;
+  }
 }
 
 /** Runs again and, where that is the remedy, recovers first. */

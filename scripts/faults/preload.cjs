@@ -67,6 +67,9 @@ function point(kind, what) {
   return points;
 }
 
+/** Exceptions are of the disk's kind, or of none. */
+const CODES = [undefined, 'EACCES', 'EROFS', 'EMFILE'];
+
 /** What the fault does at this side of this point: an error to give, or nothing. */
 function strike(number, at, kind) {
   if (String(number) !== wanted || at !== side) return undefined;
@@ -74,11 +77,9 @@ function strike(number, at, kind) {
     process.kill(process.pid, fault);
     return undefined;
   }
-  const message = fault === 'ENOSPC' ? 'ENOSPC: no space left on device' : 'an injected exception';
-  return Object.assign(
-    new Error(`${message}, ${kind}`),
-    fault === 'ENOSPC' && { code: 'ENOSPC', errno: -28, syscall: kind },
-  );
+  const code = fault === 'ENOSPC' ? 'ENOSPC' : CODES[number % CODES.length];
+  if (code !== undefined) return Object.assign(new Error(`${code}: injected, ${kind}`), { code, syscall: kind });
+  return new Error(`an injected exception, ${kind}`);
 }
 
 function named(value) {
@@ -181,7 +182,10 @@ function wrapChildren() {
       strike(ended, 'before', 'end');
       setImmediate(() => strike(ended, 'after', 'end'));
     });
-    if (after) throw after;
+    if (after) {
+      child.kill('SIGKILL');
+      throw after;
+    }
     return child;
   };
   childProcess.spawnSync = function (program, args, ...rest) {

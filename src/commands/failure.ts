@@ -1,20 +1,10 @@
 import { EXIT_CODE } from '../outcome.js';
 import { NoGitError } from '../world/git/program.js';
+import { environmentRemedy } from '../rules/environment.js';
 import { refuse, type Problem } from './output.js';
 
 const BUG =
   'Please report this with the lines above. `relais doctor` may say more, `relais recover` puts an interrupted tick in order.';
-
-const REMEDIES: Readonly<Record<string, string>> = {
-  EACCES: 'Give this user permission for the path named, then try again. `relais doctor` lists what must be writable.',
-  EPERM: 'Give this user permission for the path named, then try again. `relais doctor` lists what must be writable.',
-  EEXIST: 'Move away what has the name of a folder Relais needs, then try again.',
-  ENOTDIR: 'Move away what has the name of a folder Relais needs, then try again.',
-  EROFS: 'Make the file system writable, or work in a copy that is.',
-  ENOSPC: 'Free some disk space, then try again.',
-  EDQUOT: 'Free some of your disk quota, then try again.',
-  EMFILE: 'Raise the limit of open files (ulimit -n), then try again.',
-};
 
 /** Ends a command that threw: 3 where the machine is the reason, 70 where it is Relais. */
 export function fail(error: unknown, json: boolean): number {
@@ -31,6 +21,6 @@ function environmentProblem(error: unknown): Problem | undefined {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === 'uv_cwd')
     return { why: 'the current folder no longer exists', remedy: 'Go to another folder and try again.' };
-  const remedy = REMEDIES[code];
+  const remedy = environmentRemedy(code);
   return remedy === undefined ? undefined : { why: error.message, remedy };
 }

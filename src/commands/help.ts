@@ -107,6 +107,18 @@ const HELP = {
       '3    no usable config, or a tick is running',
     ],
   },
+  unlock: {
+    note: [
+      'Only for a lock that Relais can’t judge: from another host or container, or damaged. One whose process is gone',
+      'is taken over by the next command; one whose process is running is never removed.',
+    ],
+    examples: ['relais unlock', 'relais unlock --force 20261118T083915Z-3fa9c1d2'],
+    exits: [
+      '0    there is no lock (any more)',
+      '3    the lock stays, and why',
+      '64   --force without the run id the lock names',
+    ],
+  },
   demo: {
     examples: ['relais demo', 'relais demo --keep'],
     exits: [

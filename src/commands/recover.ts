@@ -21,7 +21,8 @@ export async function recoverCommand(
     : await lockTick(world, place, { id: world.newRunId(), startedAt: world.clock.now() });
   if (lock !== undefined && lock.fact.state !== 'mine') {
     const why = `another relais is at work, or left its lock: ${lock.fact.why}`;
-    const remedy = `Wait for it to end. If you are sure that none is running, remove ${place.config.runner.lockfile}.`;
+    const remedy =
+      'Wait for it to end. If you are sure that none is running, `relais unlock` says how to remove the lock.';
     return refuse(json, { why, remedy }, EXIT_CODE.blocked);
   }
   try {

@@ -4,6 +4,7 @@ import { blastLine } from '../rules/judge.js';
 import { tick } from '../tick.js';
 import type { Ended } from '../stages/writing.js';
 import { createWorld, type Progress, type World } from '../world/world.js';
+import { nowDoing } from './interruption.js';
 import { printJson, progress, speaker } from './output.js';
 
 const SHOWN = 10;
@@ -56,6 +57,7 @@ export async function runCommand(options: RunOptions & { json: boolean; quiet: b
   const end = await runTick({
     ...options,
     onPhase: ({ phase, text }) => {
+      nowDoing(text);
       if (!options.quiet) progress(`${phase.padEnd(12)} ${text}`);
     },
   });

@@ -65,7 +65,9 @@ function lockProblems({ lock }: PreflightFacts): string[] {
 }
 
 function lockRemedy({ lock }: PreflightFacts): { remedy?: string } {
-  return lock.state === 'corrupt' ? { remedy: 'Make sure that no tick is running, then remove the lock file.' } : {};
+  return lock.state === 'corrupt'
+    ? { remedy: 'Make sure that no tick is running; `relais unlock` shows the lock and says how to remove it.' }
+    : {};
 }
 
 function historyProblems({ historyBytes, historyCapBytes }: PreflightFacts): string[] {

@@ -36,6 +36,14 @@ export interface PhaseNotes {
   readonly conclusion?: Conclusion;
 }
 
+/** A tick that did not end, as its journal tells. */
+export interface Interrupted {
+  readonly journal: Journal;
+  readonly privateDir: string;
+  /** Changes later than this are not the tick's. */
+  readonly aliveUntil: number;
+}
+
 const ALIVE_MS = 1000;
 const MAX_JOURNAL = 64 * 1024 * 1024;
 const FILE = 'journal.json';

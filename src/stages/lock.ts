@@ -25,6 +25,21 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
     begun.startedAt.toISOString(),
   );
   if (!taken.taken) return { fact: lockFact(taken.found), release: nothing };
+  try {
+    const removed = await clean(world, { repository, config });
+    if (removed.length > 0) world.say('LOCK', `removed what an interrupted write had left: ${removed.join(', ')}`);
+  } catch (error) {
+    await taken.release();
+    throw error;
+  }
+  return { fact: { state: 'mine', why: '' }, release: () => taken.release() };
+}
+
+/** Removes what interrupted writes of dead commands have left; names what lay in the workspace. */
+async function clean(
+  world: World,
+  { repository, config }: Required<Pick<Place, 'repository' | 'config'>>,
+): Promise<string[]> {
   const temporary = matcher([config.runner.crash_cleanup.delete_tmp_glob], { twins: false });
   const removed = await world.files.cleanTemps(
     workspaceOf(world, repository, config),
@@ -34,8 +49,7 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
   const privateDir = world.privateDir(repository.commonDir);
   for (const folder of [privateDir, world.join(privateDir, 'vault'), world.join(privateDir, 'vault', 'objects')])
     await world.files.cleanTemps(folder, (name) => name.endsWith('.tmp'));
-  if (removed.length > 0) world.say('LOCK', `removed what an interrupted write had left: ${removed.join(', ')}`);
-  return { fact: { state: 'mine', why: '' }, release: () => taken.release() };
+  return removed;
 }
 
 /** The lock as preflight sees it. */

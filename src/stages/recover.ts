@@ -1,12 +1,21 @@
 import type { Repository } from '../model.js';
 import { outcome } from '../outcome.js';
 import type { World } from '../world/world.js';
-import type { Git } from '../world/git/git.js';
 import { conclude, publish } from './conclusion.js';
-import { closeJournal, lastAlive, readBaseline, readJournal, setJournalAside, type Journal } from './journal.js';
+import { finishCommit, writeEnding } from './complete.js';
+import {
+  closeJournal,
+  lastAlive,
+  readBaseline,
+  readJournal,
+  setJournalAside,
+  type Interrupted,
+  type Journal,
+} from './journal.js';
 import { measure } from './measure.js';
 import { workspaceOf, type Ready } from './place.js';
 import { readWorkspace } from './preflight.js';
+import { walkTree } from './walk.js';
 import { repairWorkspace } from './repair.js';
 import { rollBack } from './rollback.js';
 import { emptyRecord, type Baseline, type Prompts, type Run } from './run.js';
@@ -18,13 +27,6 @@ export interface Recovery {
   readonly notes: readonly string[];
   /** What is still not as it was. */
   readonly left: readonly string[];
-}
-
-interface Interrupted {
-  readonly journal: Journal;
-  readonly privateDir: string;
-  /** Changes later than this are not the tick's. */
-  readonly aliveUntil: number;
 }
 
 /**
@@ -80,11 +82,14 @@ async function choose(world: World, place: Ready, interrupted: Interrupted, keep
   if (journal.commit !== undefined && (await tipOf(world, place.repository, journal)) === journal.commit)
     return {
       step: `finish ${id}: its commit ${journal.commit} is on the branch`,
-      act: () => finishCommit(world, place, interrupted),
+      act: async () => ({ left: await finishCommit(world, place, interrupted) }),
     };
   if (!journal.hands_started) return { step: `close ${id}: its Hands had not started`, act: () => Promise.resolve({}) };
   if (phase === 'report')
-    return { step: `write the report of ${id}: it had ended`, act: () => report(world, place, journal) };
+    return {
+      step: `write the report of ${id}: it had ended`,
+      act: async () => (await writeEnding(world, place, journal), {}),
+    };
   if (keep)
     return {
       step: `close ${id}, interrupted in ${phase}, and leave everything as it is now`,
@@ -103,35 +108,6 @@ async function tipOf(world: World, repository: Repository, journal: Journal): Pr
   return (await world.gitdir.readRefs(repository)).get(ref);
 }
 
-async function finishCommit(world: World, place: Ready, { journal, aliveUntil }: Interrupted): ReturnType<Way['act']> {
-  const lock = world.join(place.repository.gitDir, 'index.lock');
-  const locked = await world.files.modifiedMs(lock);
-  if (locked !== undefined && locked > aliveUntil)
-    return { left: [`${lock} is there: another git is at work; when it has ended, run \`relais recover\` again`] };
-  // The tick's own git was killed with it.
-  if (locked !== undefined) await world.files.removeFile(lock);
-  const git = await gitOf(world, place);
-  const committed = await git.treeOf(journal.commit ?? journal.head.commit);
-  await git.stage(await git.treeChanges(journal.tree, committed));
-  return report(world, place, journal);
-}
-
-/** Writes the ending that the tick had come to, as far as that is not done. */
-async function report(world: World, place: Ready, { run_id: id, conclusion }: Journal): ReturnType<Way['act']> {
-  if (conclusion === undefined) return {};
-  const { repository, config } = place;
-  const workspace = workspaceOf(world, repository, config);
-  const { state } = await readWorkspace(world, repository, config);
-  // Once the ending is in the state, the operator may have answered its question.
-  if (state.last_task_run_id !== id) await world.files.writeJson(world.join(workspace, 'STATE.json'), conclusion.state);
-  await publish({ world, config, repository, workspace, git: await gitOf(world, place) }, conclusion);
-  return {};
-}
-
-async function gitOf(world: World, { repository }: Ready): Promise<Git> {
-  return world.git.createGit(repository, await world.git.readSettings(repository.workTree));
-}
-
 async function undo(world: World, place: Ready, interrupted: Interrupted): ReturnType<Way['act']> {
   const { journal, aliveUntil } = interrupted;
   const ended = await world.spawn.endOrphans(journal.run_id);
@@ -146,6 +122,7 @@ async function undo(world: World, place: Ready, interrupted: Interrupted): Retur
   const { run, baseline } = await reopen(world, place, interrupted);
   // The runner's own files moved on since the baseline (state, task): they stay as they are now.
   await keepOwnFiles(run, baseline);
+  await removeUnfinished(run, baseline);
   const measured = await measure(run, baseline, run.config.scope.default_forbidden_globs);
   run.record.measured =
     tip !== undefined && tip !== baseline.head.commit ? { ...measured, headMovedTo: tip } : measured;
@@ -163,6 +140,16 @@ async function undo(world: World, place: Ready, interrupted: Interrupted): Retur
   }
   const notes = [...spared].map((path) => `${path} was edited after the tick had been interrupted; it was left alone`);
   return { left, notes: [...endedNotes(ended), ...notes] };
+}
+
+/** A rollback that was cut off may have left a replacement that had not got its name yet; nobody else's file is called so. */
+async function removeUnfinished(run: Run, baseline: Baseline): Promise<void> {
+  const { inventory, files, restore } = run.world;
+  const { workTree } = run.repository;
+  const current = await walkTree(run, baseline.index, baseline.inventory);
+  for (const path of inventory.mayDiffer(baseline.inventory, current))
+    if (restore.isUnfinished(path) && !baseline.inventory.has(path) && current.get(path)?.kind === 'file')
+      await files.removeFile(inventory.absolute(workTree, path));
 }
 
 function endedNotes(pids: readonly number[]): string[] {

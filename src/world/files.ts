@@ -33,8 +33,12 @@ export async function readText(file: string, maxBytes: number): Promise<FileRead
 export async function writeAtomic(file: string, data: string | Buffer, mode?: number): Promise<void> {
   const folder = path.dirname(file);
   await refuseRedirection(file, folder);
-  await writeFileAtomic(file, data, mode === undefined ? {} : { mode });
-  await syncFolder(folder);
+  try {
+    await writeFileAtomic(file, data, mode === undefined ? {} : { mode });
+    await syncFolder(folder);
+  } catch (error) {
+    throw naming(file, error);
+  }
 }
 
 /** Writes a value as indented JSON with a final newline, atomically. */
@@ -139,6 +143,13 @@ export async function syncFolder(dir: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** An error of the system says which call failed, but not always on which file. */
+export function naming(file: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error.message.includes(file)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return Object.assign(new Error(`${error.message}, ${file}`, { cause: error }), code !== undefined && { code });
 }
 
 async function refuseRedirection(file: string, folder: string): Promise<void> {

@@ -11,7 +11,8 @@ import { processStart } from './host.js';
 const MAX_LOCK_BYTES = 65_536;
 const ATTEMPTS = 200;
 
-interface Seen {
+/** A lock as somebody saw it. */
+export interface Seen {
   readonly state: LockState;
   /** The file's text, where it could be read. */
   readonly text?: string;
@@ -40,7 +41,25 @@ export async function takeLock(file: string, me: HostIdentity, runId: string, st
   }
   if (seen.state.state !== 'stale') return { taken: false, found: seen.state };
   const why = `${seen.state.why}, but another process is reclaiming it`;
-  return { taken: false, found: { state: 'held', lock: seen.state.lock, why } };
+  return { taken: false, found: { state: 'held', lock: seen.state.lock, why, alive: true } };
+}
+
+/** Removes the lock if it still says what it was seen to say; false when it is another one by now. */
+export async function dropLock(file: string, seenText: string): Promise<boolean> {
+  const aside = `${file}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
+  await rename(file, aside);
+  const now = await readText(aside, MAX_LOCK_BYTES);
+  const same = now.found === 'text' ? now.text === seenText : seenText === '';
+  // Somebody else's, taken in between: back with it, unless there is yet another.
+  if (!same) await link(aside, file);
+  await removeFile(aside);
+  await syncFolder(path.dirname(file));
+  return same;
+}
+
+/** The lock as it is, with its text where that could be read. */
+export async function readLock(file: string, me: HostIdentity): Promise<Seen> {
+  return look(file, me);
 }
 
 async function look(file: string, me: HostIdentity): Promise<Seen> {
@@ -57,7 +76,7 @@ async function look(file: string, me: HostIdentity): Promise<Seen> {
 }
 
 async function judge(lock: Lock, me: HostIdentity): Promise<LockState> {
-  const held = (why: string): LockState => ({ state: 'held', lock, why });
+  const held = (why: string, alive = false): LockState => ({ state: 'held', lock, why, alive });
   const stale = (why: string): LockState => ({ state: 'stale', lock, why });
   if (lock.host !== me.host) return held(`taken on another host, ${lock.host}`);
   if (lock.boot_id !== '' && me.boot_id !== '' && lock.boot_id !== me.boot_id) {
@@ -70,7 +89,7 @@ async function judge(lock: Lock, me: HostIdentity): Promise<LockState> {
   if (start === '' || lock.pid_start === '')
     return held(`a process ${lock.pid} exists, and its start time cannot be told`);
   if (start !== lock.pid_start) return stale(`process ${lock.pid} is another one by now`);
-  return held(`process ${lock.pid} is running`);
+  return held(`process ${lock.pid} is running`, true);
 }
 
 /** Puts a complete lock over a stale one, alone: under a claim that is itself a lock, on exactly those bytes. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/world/packageRoot.js';
 import { HONEST, json, project, relais, sandbox, scripted } from './relais.js';
 
-const COMMANDS = ['init', 'doctor', 'run', 'status', 'answer', 'recover', 'demo', 'fixtures'];
+const COMMANDS = ['init', 'doctor', 'run', 'status', 'answer', 'recover', 'unlock', 'demo', 'fixtures'];
 
 describe('a bad command line exits 64 and says what was meant', () => {
   it.each<[string[], string]>([
@@ -70,7 +70,7 @@ describe('help and version', () => {
   });
 });
 
-describe('a machine that is not in order exits 3 with a remedy, not with a stack', () => {
+describe('a machine that is not in order gives a remedy, not a stack', () => {
   it('git is not on PATH', async () => {
     const box = await sandbox();
     const repo = await project(box, {});
@@ -91,8 +91,11 @@ describe('a machine that is not in order exits 3 with a remedy, not with a stack
     await writeFile(taken, '');
     const env = { ...scratch.env, RELAIS_STATE_DIR: taken };
     const end = await relais(['run', '--json'], { cwd: scratch.repo, env });
-    expect(end.code).toBe(3);
-    expect(json(end)).toBeTypeOf('object');
+    expect(end.code).toBe(2);
+    expect(json(end)).toMatchObject({
+      code: 'STOP_INTERRUPTED',
+      blocked: { remedy: expect.stringContaining('Move away') },
+    });
     expect(end.stderr).toContain(taken);
     expect(end.stderr).not.toContain('    at ');
     expect(await readdir(path.join(scratch.repo, 'relais'))).not.toContain('lock.json');

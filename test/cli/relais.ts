@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { execa } from 'execa';
 import { dir as temporaryDir } from 'tmp-promise';
 import { afterEach } from 'vitest';
@@ -38,6 +40,11 @@ export function start(args: readonly string[], at: { cwd: string; env: NodeJS.Pr
     reject: false,
     stdin: 'ignore',
   });
+}
+
+/** Waits until something has this name. */
+export async function until(file: string): Promise<void> {
+  while (!existsSync(file)) await wait(20);
 }
 
 /** Runs the built program to its end. */

@@ -1,18 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Scratch } from '../../src/rehearse/scratch.js';
 import { differences, snapshot } from '../../src/rehearse/snapshot.js';
 import { checkReport } from '../../src/schemas.js';
-import { ASKING, git, HONEST, json, relais, scripted, SLEEPING, start } from './relais.js';
+import { ASKING, git, HONEST, json, relais, scripted, SLEEPING, start, until } from './relais.js';
 
 const at = ({ repo, env }: Scratch): { cwd: string; env: NodeJS.ProcessEnv } => ({ cwd: repo, env });
-
-async function until(file: string): Promise<void> {
-  while (!existsSync(file)) await wait(20);
-}
 
 describe('relais run ends with the exit code of its verdict', () => {
   it('0 for SUCCESS, with one commit and a clean tree', async () => {
@@ -112,17 +107,6 @@ describe('relais run can be interrupted', () => {
     expect(JSON.parse(stdout)).toMatchObject({ code: 'STOP_INTERRUPTED', exit_code: code });
     expect(differences(before, await snapshot(scratch.repo, scratch.env))).toEqual([]);
     expect(existsSync(path.join(scratch.repo, 'relais/lock.json'))).toBe(false);
-  });
-
-  it('a second signal does not break off the cleaning up', async () => {
-    const scratch = await scripted(SLEEPING);
-    const child = start(['run'], at(scratch));
-    await until(path.join(scratch.repo, 'src/half.js'));
-    child.kill('SIGINT');
-    child.kill('SIGINT');
-    const { exitCode } = await child;
-    expect(exitCode).toBe(130);
-    expect(await git(['status', '--porcelain', '-uall'], scratch)).toBe('');
   });
 
   it('a reader that leaves early does not end the tick in its middle', async () => {

@@ -131,6 +131,9 @@ export function joinZ(paths: readonly string[]): Buffer {
   return Buffer.concat(paths.flatMap((file) => [pathBytes(file), nul]));
 }
 
+/** Ctrl-C on a terminal reaches every process of the group: git is not to be cut off in the middle of a rollback. */
+const OWN_GROUP = { detached: true, extendEnv: false, reject: false } as const;
+
 async function callGit(
   program: string,
   args: readonly string[],
@@ -138,9 +141,10 @@ async function callGit(
   env: Readonly<Record<string, string>>,
   stdin: string | Buffer | undefined,
 ): Promise<Answer> {
-  const options = { cwd, env, extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false } as const;
+  const options = { ...OWN_GROUP, cwd, env, encoding: 'buffer', stripFinalNewline: false } as const;
   const result = await execa(program, [...args], { ...options, input: stdin ?? '', maxBuffer: MAX_BUFFER });
-  const stderr = Buffer.from(result.stderr).toString('utf8');
+  // Where the program could not even be started there is no output.
+  const stderr = Buffer.from(result.stderr ?? '').toString('utf8');
   if (result.exitCode === undefined || result.isMaxBuffer)
     throw new GitError(args, -1, stderr || (result.shortMessage ?? 'it did not start'));
   return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout), stderr };
@@ -154,9 +158,8 @@ function streamGit(
 ): Readable {
   const buffer = { stdout: false, stderr: true } as const;
   const child = execa(program, [...args], {
+    ...OWN_GROUP,
     ...options,
-    extendEnv: false,
-    reject: false,
     encoding: 'buffer',
     buffer,
     input: stdin ?? '',
@@ -180,14 +183,15 @@ function talkGit(
   options: { cwd: string; env: Readonly<Record<string, string>> },
 ): ReturnType<GitCall['talk']> {
   const child = execa(program, [...args], {
+    ...OWN_GROUP,
     ...options,
-    extendEnv: false,
-    reject: false,
     encoding: 'buffer',
     buffer: false,
     stdin: 'pipe',
     stderr: 'ignore',
   });
+  // A git that ended early, or never started, is told by its stdout ending before the answer.
+  for (const stream of [child.stdin, child.stdout]) stream.on('error', () => undefined);
   return { stdin: child.stdin, stdout: child.stdout, ended: child.then(() => undefined) };
 }
 

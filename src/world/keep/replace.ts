@@ -171,6 +171,11 @@ function tempBeside(root: string, path: string): string {
   return folder === '' || isLong(root, path) ? tempName() : `${folder}/${tempName()}`;
 }
 
+/** Whether a name is one that a replacement bears until it is complete. */
+export function isUnfinished(path: string): boolean {
+  return /(?:^|\/)\.relais-[0-9a-f]{16}\.tmp$/.test(path);
+}
+
 function tempName(): string {
   return `.relais-${randomBytes(8).toString('hex')}.tmp`;
 }

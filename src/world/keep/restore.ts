@@ -29,6 +29,8 @@ import {
   replaceLink,
 } from './replace.js';
 
+export { isUnfinished } from './replace.js';
+
 interface Work {
   readonly root: string;
   readonly wanted: Inventory;

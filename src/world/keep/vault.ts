@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import type { Entry, Inventory, Repository } from '../../model.js';
+import { naming } from '../files.js';
 import { entryOf } from '../walk/inventory.js';
 import { absolute, fsPath, parentOf } from '../paths.js';
 
@@ -175,14 +176,18 @@ function store(dir: string, sha256: string, content: Buffer): void {
 /** Puts a complete file in place, on disk before it gets its name. */
 export function writeThenRename(file: string, content: string | Buffer): void {
   const temp = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-  const fd = openSync(temp, 'wx', 0o600);
   try {
-    writeFileSync(fd, content);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    const fd = openSync(temp, 'wx', 0o600);
+    try {
+      writeFileSync(fd, content);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temp, file);
+  } catch (error) {
+    throw naming(file, error);
   }
-  renameSync(temp, file);
 }
 
 /** The bytes of a copy, proved to be those that were kept. */

@@ -1,0 +1,37 @@
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+
+const FAULTS = path.resolve('scripts/faults.mjs');
+
+// The whole matrix takes an hour: `npm run test:faults`.
+test('a sample of the fault matrix has no loss', { timeout: 900_000 }, async () => {
+  const end = await execa(process.execPath, [FAULTS, '--sample', '30', '--seed', '20261118'], {
+    all: true,
+    reject: false,
+  });
+  expect(end.all).toMatch(/^fault matrix: \d{3,} points, 4 faults, 90 runs, 0 losses$/m);
+  expect(end.exitCode).toBe(0);
+});
+
+test('a fault is really let loose, at the point that is named', { timeout: 120_000 }, async () => {
+  const out = path.join(await realpath(await mkdtemp(path.join(os.tmpdir(), 'relais-faults-'))), 'out.json');
+  await execa(process.execPath, [
+    FAULTS,
+    '--scenario',
+    'success',
+    '--jobs',
+    '1',
+    '--only',
+    '3:before:ENOSPC',
+    '--out',
+    out,
+  ]);
+  const { results } = JSON.parse(await readFile(out, 'utf8'));
+  expect(results).toMatchObject([
+    { phase: 'LOCK', kind: 'mkdir', fault: 'ENOSPC', end: 'STOP_INTERRUPTED', way: 'run', problems: [] },
+  ]);
+  await rm(path.dirname(out), { recursive: true });
+});
