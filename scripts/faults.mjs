@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI, makeGround, SCENARIOS } from './faults/ground.mjs';
-import { interrupt, play, states, trace } from './faults/play.mjs';
+import { play, states, trace } from './faults/play.mjs';
 import { writeTable } from './faults/table.mjs';
 import { remove } from './bench/scratch.mjs';
 
@@ -13,6 +13,8 @@ const HELP = `npm run test:faults -- [options]
   --seed N       chooses the sample (1)
   --scenario S   ${Object.keys(SCENARIOS).join(', ')}; all unless given
   --only CASE    one case, as it is printed: point:side:fault
+  --points A-B   only these points
+  --phases LIST  only these phases, for example JUDGE,SETTLE
   --jobs N       so many at once (as there are processors)
   --out FILE     the results as JSON
   --docs         write the matrix into docs/crash-safety.md
@@ -27,6 +29,8 @@ function options() {
       seed: { ...text, default: '1' },
       scenario: text,
       only: text,
+      points: text,
+      phases: text,
       jobs: text,
       out: text,
       docs: { type: 'boolean' },
@@ -70,14 +74,8 @@ function sampled(list, count, seed) {
 async function worker(folder, name, queue, found) {
   const ground = makeGround(folder, name);
   const template = `${folder}.template`;
-  const keep = () => cpSync(folder, template, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-  keep();
+  cpSync(folder, template, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
   const before = await states(ground, template);
-  if (ground.scenario.interrupted) {
-    await interrupt(ground, template);
-    remove(template);
-    keep();
-  }
   if (queue.points === undefined) queue.fill(await trace(ground, template));
   for (let next = queue.take(); next !== undefined; next = queue.take()) {
     const result = { scenario: name, ...next, ...(await play(ground, template, before, next)) };
@@ -106,6 +104,9 @@ async function playAll(root, name, given, found) {
     fill(points) {
       queue.points = points;
       list = cases(points);
+      const [first, last] = (given.points ?? `1-${points.length}`).split('-').map(Number);
+      const phases = given.phases?.split(',');
+      list = list.filter(({ point, phase }) => point >= first && point <= last && (phases?.includes(phase) ?? true));
       if (given.only !== undefined)
         list = list.filter(({ point, side, fault }) => given.only === `${point}:${side}:${fault}`);
       else if (given.sample !== undefined) list = sampled(list, Number(given.sample), Number(given.seed));

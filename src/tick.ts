@@ -3,7 +3,6 @@ import { isOutcome, outcome, type Outcome } from './outcome.js';
 import { environmentRemedy } from './rules/environment.js';
 import { takeBaseline } from './stages/baseline.js';
 import { build } from './stages/build.js';
-import { attempt } from './stages/conclusion.js';
 import { keepAlive, openJournal, writePhase } from './stages/journal.js';
 import { judge } from './stages/judge.js';
 import { lockTick, type TickLock } from './stages/lock.js';
@@ -40,7 +39,7 @@ export async function tick(world: World): Promise<Ended> {
   } catch (error) {
     return await refuse(world, place, begun, unexpected(world, error));
   } finally {
-    if (lock !== undefined) await attempt(world, 'release the lock', lock.release);
+    await lock?.release();
   }
 }
 
@@ -75,7 +74,7 @@ async function started(run: Run, workers: Workers): Promise<Outcome> {
     await openJournal(run, baseline);
     const rest = keepAlive(run);
     const programs = await resolvePrograms(run);
-    const verdict = await undoable(run, baseline, programs, workers).catch((error: unknown) =>
+    const verdict = await attempt(run, baseline, programs, workers).catch((error: unknown) =>
       unexpected(run.world, error),
     );
     rest();
@@ -86,7 +85,7 @@ async function started(run: Run, workers: Workers): Promise<Outcome> {
 }
 
 /** Everything that must be rolled back unless it ends in SUCCESS. */
-async function undoable(run: Run, baseline: Baseline, programs: Programs, workers: Workers): Promise<Outcome> {
+async function attempt(run: Run, baseline: Baseline, programs: Programs, workers: Workers): Promise<Outcome> {
   const task = await workers.plan(run, baseline);
   if (run.signal.aborted) return interrupted(run);
   if (isOutcome(task)) return task;

@@ -10,7 +10,6 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -146,15 +145,10 @@ function config(folder) {
   };
 }
 
-/** Puts the ground back as it was made, with a tick that was interrupted just now if there was one. */
+/** Puts the ground back as it was made. */
 export function restore({ folder }, template) {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   cpSync(template, folder, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-  const now = new Date();
-  for (const own of readdirSync(path.join(folder, 'state'))) {
-    const journal = path.join(folder, 'state', own, 'journal.json');
-    if (existsSync(journal)) utimesSync(journal, now, now);
-  }
 }
 
 /** Runs `relais` in the ground; never throws for how it ended. */
@@ -187,8 +181,10 @@ export function userState({ repo, env }) {
     }
   };
   walk('');
-  for (const file of ['config', 'hooks/pre-push', 'info/exclude', 'HEAD'])
-    state[`.git/${file}`] = describe(path.join(repo, '.git', file), lstatSync(path.join(repo, '.git', file)));
+  for (const file of ['config', 'hooks/pre-push', 'info/exclude', 'HEAD']) {
+    const stats = lstatSync(path.join(repo, '.git', file), { throwIfNoEntry: false });
+    if (stats !== undefined) state[`.git/${file}`] = describe(path.join(repo, '.git', file), stats);
+  }
   const git = (...args) => run({ repo, env }, 'git', ...args);
   state.refs = git('for-each-ref', '--format=%(refname) %(objectname)')
     .split('\n')

@@ -1,12 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { brokenFiles, litter, PRELOAD, relais, restore, run, spending, userState } from './ground.mjs';
 
 const TYPED = new Set([0, 1, 2, 3, 130, 143]);
 
-/** The steps of the scenario's command when nothing goes wrong, in order. */
+/** The steps of a command when nothing goes wrong, in order. */
 export async function trace(ground, template, args = ground.scenario.command) {
-  restore(ground, template);
+  await prepare(ground, template, args);
   const file = path.join(ground.folder, 'trace.ndjson');
   const end = await struck(ground, args, { RELAIS_FAULT_TRACE: file });
   const exit = args[0] === 'run' ? ground.scenario.exit : 0;
@@ -17,17 +17,23 @@ export async function trace(ground, template, args = ground.scenario.command) {
     .map((line) => JSON.parse(line));
 }
 
-function struck(ground, args, over) {
-  return relais(ground, args, { nodeArgs: ['--require', PRELOAD], over });
+/** The ground as the command finds it: for `recover` a tick is killed first, when its Hands have done everything. */
+async function prepare(ground, template, args) {
+  restore(ground, template);
+  if (args[0] !== 'recover') return;
+  ground.judged ??= await firstOfJudge(ground, template);
+  restore(ground, template);
+  const end = await struck(ground, ['run', '--json'], { RELAIS_FAULT: `${ground.judged}:before:SIGKILL` });
+  if (end.exit !== 'SIGKILL') throw new Error(`the tick was not killed: ${end.exit}`);
 }
 
-/** Kills a tick when its Hands have done everything. */
-export async function interrupt(ground, template) {
+async function firstOfJudge(ground, template) {
   const points = await trace(ground, template, ['run', '--json']);
-  const { point } = points.find(({ phase }) => phase === 'JUDGE');
-  restore(ground, template);
-  const end = await struck(ground, ['run', '--json'], { RELAIS_FAULT: `${point}:before:SIGKILL` });
-  if (end.exit !== 'SIGKILL') throw new Error(`the tick was not killed: ${end.exit}`);
+  return points.find(({ phase }) => phase === 'JUDGE').point;
+}
+
+function struck(ground, args, over) {
+  return relais(ground, args, { nodeArgs: ['--require', PRELOAD], over });
 }
 
 /**
@@ -36,7 +42,7 @@ export async function interrupt(ground, template) {
  */
 export async function play(ground, template, before, one) {
   const { point, side, fault } = one;
-  restore(ground, template);
+  await prepare(ground, template, ground.scenario.command);
   const problems = [];
   const hit = await struck(ground, ground.scenario.command, { RELAIS_FAULT: `${point}:${side}:${fault}` });
   const end = hit.exit === fault ? 'killed' : codeOf(hit);
@@ -145,7 +151,7 @@ function accounts(ground, { phase, fault }) {
       problems.push(`${count} calls of the ${name} are counted, ${made} were made`);
   const git = (...args) => run(ground, 'git', ...args).trim();
   const commits = Number(git('rev-list', '--count', 'main')) - 1;
-  const rejected = git('for-each-ref', '--format=x', 'refs/relais/rejected').split('\n').filter(Boolean).length;
+  const rejected = rejectedRuns(ground, git);
   if (commits + rejected < edited)
     problems.push(`the Hands worked ${edited} times; ${commits} commits, ${rejected} rejected works`);
   try {
@@ -155,4 +161,15 @@ function accounts(ground, { phase, fault }) {
   }
   if (existsSync(path.join(ground.repo, '.git', 'index.lock'))) problems.push('git’s index.lock is left over');
   return problems;
+}
+
+/** Refused work is a commit or, where git could not keep it, a folder of files. */
+function rejectedRuns({ folder }, git) {
+  const runs = new Set(git('for-each-ref', '--format=%(refname:lstrip=3)', 'refs/relais/rejected').split('\n'));
+  for (const own of readdirSync(path.join(folder, 'state'))) {
+    const apart = path.join(folder, 'state', own, 'rejected');
+    for (const run of existsSync(apart) ? readdirSync(apart) : []) runs.add(run);
+  }
+  runs.delete('');
+  return runs.size;
 }

@@ -1,10 +1,11 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { brokenFiles, PRELOAD, relais, restore, run, SCENARIOS, spending, userState } from './ground.mjs';
 
 const MOST_POINTS = 420;
-/** Later than the tick's last sign of life, and a margin. */
-const LONG_AGO_MS = 10_000;
+/** A tick gives one every second, and what changes up to two seconds later is still its own. */
+const SIGN_OF_LIFE_MS = 2200;
 
 /** Numbers that look random, the same for the same seed. */
 export function generator(seed) {
@@ -99,8 +100,9 @@ const STEPS = {
     const wanted = model.question ? 0 : 3;
     return end.exit === wanted ? [] : [`answer ended with ${end.exit}, not ${wanted}: ${end.stdout}`];
   },
-  edit(ground, model, { file, number }) {
-    ageJournal(ground);
+  async edit(ground, model, { file, number }) {
+    // What is changed within two seconds of a tick's last sign of life counts as the tick's.
+    if (model.open) await wait(SIGN_OF_LIFE_MS);
     appendFileSync(path.join(ground.repo, file), `mine, step ${number}\n`);
     takeNote(ground, model, [file]);
     return [];
@@ -169,15 +171,6 @@ function prepare({ folder }, hands) {
       ? { ...task, ...asking }
       : { ...task, task_kind: 'execute', verification: { fast: ['check'], slow: [] } };
   writeFileSync(file, JSON.stringify({ ...answer, result: JSON.stringify(wanted) }));
-}
-
-/** As if the user had come back only after a while. */
-function ageJournal({ folder }) {
-  for (const own of readdirSync(path.join(folder, 'state'))) {
-    const journal = path.join(folder, 'state', own, 'journal.json');
-    const then = new Date(Date.now() - LONG_AGO_MS);
-    if (existsSync(journal)) utimesSync(journal, then, then);
-  }
 }
 
 /** The user's own edit is the user's from now on. */

@@ -1,6 +1,7 @@
 import type { Inventory } from '../model.js';
 import { matcher } from '../rules/globs.js';
 import { keepDependencies } from './dependencies.js';
+import { isNote } from './measure.js';
 import { recordMainWorkspace } from './mainWorkspace.js';
 import type { Baseline, Run } from './run.js';
 import { MARK, markOf, walkTree } from './walk.js';
@@ -71,7 +72,9 @@ function candidates(run: Run, { index, inventory, unfaithful }: Seen): Candidate
     if (folders.some((folder) => path.startsWith(folder))) always.add(path);
     else if (!always.has(path)) untracked.push(path);
   }
-  const found = { always: [...always], untracked };
+  // Another runner that finds the lock held may be writing its note just now.
+  const stays = (path: string): boolean => !isNote(run, path);
+  const found = { always: [...always].filter(stays), untracked: untracked.filter(stays) };
   known.set(inventory, found);
   return found;
 }

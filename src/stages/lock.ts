@@ -2,7 +2,7 @@ import { matcher } from '../rules/globs.js';
 import type { PreflightFacts } from '../rules/preflight.js';
 import type { LockState } from '../model.js';
 import type { World } from '../world/world.js';
-import { removeDrafts } from './conclusion.js';
+import { attempt, removeDrafts } from './conclusion.js';
 import { lockPath, workspaceOf, type Place } from './place.js';
 
 export interface TickLock {
@@ -32,7 +32,7 @@ export async function lockTick(world: World, place: Place, begun: { id: string; 
     await taken.release();
     throw error;
   }
-  return { fact: { state: 'mine', why: '' }, release: () => taken.release() };
+  return { fact: { state: 'mine', why: '' }, release: () => attempt(world, 'release the lock', () => taken.release()) };
 }
 
 /** Removes what interrupted writes of dead commands have left; names what lay in the workspace. */

@@ -119,7 +119,7 @@ export async function sortOut(
     open.filter((change) => wasIgnored(change) || rules.has(asked(change))).map((change) => change.path),
   );
   return {
-    judged: all.filter((change) => !ignored.has(change.path) && change.path !== note),
+    judged: all.filter((change) => !ignored.has(change.path) && change.path !== note && !hasGone(run, change)),
     ignored: [...ignored].sort(),
   };
 }
@@ -127,6 +127,21 @@ export async function sortOut(
 /** A cache folder that came, went or was made anew; a link or file in its place is none. */
 function isCache({ before, after }: Change): boolean {
   return (before ?? after)?.pruned === true && (after ?? before)?.pruned === true;
+}
+
+/** Whether a path is BLOCKED.json, its draft, or the draft of a lock: other runners write these while a tick runs. */
+export function isNote(run: Run, path: string): boolean {
+  const { workspace_dir: dir, runner } = run.config;
+  const drafts = [
+    [`${dir}/BLOCKED.json`, /^(?:\.\d+)?$/],
+    [runner.lockfile, /^\.(?:reclaim\.|\d+\.).*$/],
+  ] as const;
+  return drafts.some(([name, rest]) => path.startsWith(name) && rest.test(path.slice(name.length)));
+}
+
+/** What another runner was writing when the tick began, and has finished or given up. */
+function hasGone(run: Run, { path, before, after }: Change): boolean {
+  return before?.kind === 'file' && after === undefined && isNote(run, path);
 }
 
 /** A second runner that found the lock held may write just that into BLOCKED.json meanwhile, and nothing else. */
