@@ -1,5 +1,5 @@
 // Lets every step of a tick go wrong once and follows the remedy: `npm run test:faults -- --help`.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,6 +18,7 @@ const HELP = `npm run test:faults -- [options]
   --jobs N       so many at once (as there are processors)
   --out FILE     the results as JSON
   --docs         write the matrix into docs/crash-safety.md
+  --from FILES   take the results of earlier runs (--out) instead; of a case that was played again the last one counts
 `;
 const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
 
@@ -34,6 +35,7 @@ function options() {
       jobs: text,
       out: text,
       docs: { type: 'boolean' },
+      from: text,
       help: { type: 'boolean' },
     },
   });
@@ -128,12 +130,7 @@ async function playAll(root, name, given, found) {
   return queue.points.length;
 }
 
-async function main() {
-  const given = options();
-  if (given.help) {
-    process.stdout.write(HELP);
-    return;
-  }
+async function playScenarios(given) {
   if (!existsSync(CLI)) throw new Error('there is no dist/cli.js; run `npm run build`');
   const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'relais-faults-')));
   const found = [];
@@ -144,6 +141,28 @@ async function main() {
   } finally {
     remove(root);
   }
+  return { points, found };
+}
+
+function readResults(files) {
+  const cases = new Map();
+  const points = new Set();
+  for (const file of files)
+    for (const result of JSON.parse(readFileSync(file, 'utf8')).results) {
+      const { scenario, point, side, fault } = result;
+      points.add(`${scenario} ${point}`);
+      cases.set(`${scenario} ${point} ${side} ${fault}`, result);
+    }
+  return { points: points.size, found: [...cases.values()] };
+}
+
+async function main() {
+  const given = options();
+  if (given.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const { points, found } = given.from === undefined ? await playScenarios(given) : readResults(given.from.split(','));
   if (given.out !== undefined) writeFileSync(given.out, JSON.stringify({ points, results: found }));
   if (given.docs) writeTable(points, found);
   const losses = lossesOf(found);

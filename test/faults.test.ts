@@ -35,3 +35,18 @@ test('a fault is really let loose, at the point that is named', { timeout: 120_0
   ]);
   await rm(path.dirname(out), { recursive: true });
 });
+
+// The long form has 2,000 steps: `npm run test:simulation`.
+test(
+  'a story of ticks, kills, recoveries and the user’s own work keeps every promise',
+  { timeout: 900_000 },
+  async () => {
+    const simulate = path.resolve('scripts/simulate.mjs');
+    const end = await execa(process.execPath, [simulate, '--steps', '40', '--length', '20', '--seed', '20261118'], {
+      all: true,
+      reject: false,
+    });
+    expect(end.all).toContain('simulation: seed 20261118, 40 steps, 0 violations');
+    expect(end.exitCode).toBe(0);
+  },
+);

@@ -43,7 +43,7 @@ export function story(length, random) {
 /** Plays a story and checks after every step what has to hold always; gives the step and the reason where it does not. */
 export async function playStory(ground, template, steps, tell = () => undefined) {
   restore(ground, template);
-  const model = { mine: userState(ground), open: false, question: false, kills: 0 };
+  const model = { mine: userState(ground), edited: new Set(), open: false, question: false, kills: 0 };
   for (const step of steps) {
     const problems = await take(ground, model, step);
     tell(step, problems);
@@ -104,7 +104,7 @@ const STEPS = {
     // What is changed within two seconds of a tick's last sign of life counts as the tick's.
     if (model.open) await wait(SIGN_OF_LIFE_MS);
     appendFileSync(path.join(ground.repo, file), `mine, step ${number}\n`);
-    takeNote(ground, model, [file]);
+    takeNote(ground, model, file);
     return [];
   },
   commit(ground, model) {
@@ -114,7 +114,8 @@ const STEPS = {
     if (git('status', '--porcelain') === '') return [];
     git('add', '-A');
     git('commit', '--quiet', '-m', 'Mine');
-    model.mine = { ...userState(ground) };
+    model.mine = userState(ground);
+    model.edited.clear();
     return [];
   },
   async status(ground) {
@@ -174,10 +175,10 @@ function prepare({ folder }, hands) {
 }
 
 /** The user's own edit is the user's from now on. */
-function takeNote(ground, model, files) {
-  const now = userState(ground);
-  for (const file of files) model.mine[file] = now[file];
-  model.mine.status = run(ground, 'git', 'status', '--porcelain', '--', ...files);
+function takeNote(ground, model, file) {
+  model.edited.add(file);
+  model.mine[file] = userState(ground)[file];
+  model.mine.status = run(ground, 'git', 'status', '--porcelain', '--', ...model.edited);
 }
 
 /** Differences that nobody but the user may make; accepted ticks move the branch and write two files. */

@@ -86,7 +86,13 @@ export async function writePhase(run: Run, phase: JournalPhase, notes: PhaseNote
 /** Shows that the tick is alive: what changed after the last sign was not changed by it. */
 export function keepAlive({ world, privateDir }: Run): () => void {
   const { clock, files } = world;
-  return world.every(ALIVE_MS, () => files.touch(world.join(privateDir, FILE), clock.now()));
+  let latest = clock.now();
+  return world.every(ALIVE_MS, () => {
+    const now = clock.now();
+    // A clock that was set back must not make what was done before look like the user's work.
+    if (now > latest) latest = now;
+    return files.touch(world.join(privateDir, FILE), latest);
+  });
 }
 
 /** When the tick of the journal was last known to be alive. */
