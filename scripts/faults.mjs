@@ -22,6 +22,10 @@ const HELP = `npm run test:faults -- [options]
 `;
 const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
 
+/** Ctrl-C lets the cases under way end, and tells what was found so far. */
+let stopped = false;
+process.once('SIGINT', () => (stopped = true));
+
 function options() {
   const text = { type: 'string' };
   const { values } = parseArgs({
@@ -113,7 +117,7 @@ async function playAll(root, name, given, found) {
         list = list.filter(({ point, side, fault }) => given.only === `${point}:${side}:${fault}`);
       else if (given.sample !== undefined) list = sampled(list, Number(given.sample), Number(given.seed));
     },
-    take: () => list.shift(),
+    take: () => (stopped ? undefined : list.shift()),
   };
   const folder = (number) => {
     const made = path.join(root, `${name}${number}`);

@@ -47,7 +47,7 @@ export async function recover(
     const way = await choose(world, place, interrupted, options.keep);
     found.steps.push(way.step);
     if (!options.dryRun) {
-      const done = await way.act();
+      const done = await way.act().catch((error: unknown) => notDone(world, error));
       found.notes.push(...(done.notes ?? []));
       found.left.push(...(done.left ?? []));
       if (found.left.length === 0) await closeJournal(world, privateDir);
@@ -64,6 +64,12 @@ export async function recover(
   }
   found.steps.push(...(await repairWorkspace(world, place, options.dryRun)));
   return found;
+}
+
+/** What stopped a recovery in its middle: the journal stays, and it can be run again. */
+function notDone(world: World, error: unknown): { left: string[]; notes?: never } {
+  world.log.error('the recovery failed', { error });
+  return { left: [error instanceof Error ? error.message : String(error)] };
 }
 
 interface Way {

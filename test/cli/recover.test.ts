@@ -83,7 +83,7 @@ describe('relais recover', () => {
     await writeFile(lock, '{');
     const end = await relais(['recover'], at(scratch));
     expect(end.code).toBe(3);
-    expect(end.stderr).toMatch(/remedy: .*remove relais\/lock\.json/);
+    expect(end.stderr).toMatch(/remedy: .*`relais unlock`/);
     expect(await readFile(lock, 'utf8')).toBe('{');
   });
 

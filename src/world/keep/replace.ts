@@ -13,6 +13,7 @@ import {
   openSync,
   readdirSync,
   renameSync,
+  rmSync,
   rmdirSync,
   symlinkSync,
   unlinkSync,
@@ -135,7 +136,7 @@ export async function replaceFile(
     }
     renameSync(absolute(root, temp), absolute(root, path));
   } catch (error) {
-    unlinkSync(absolute(root, temp));
+    rmSync(absolute(root, temp), { force: true });
     throw error;
   }
 }
