@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { execa } from 'execa';
@@ -158,5 +158,52 @@ describe('a runner killed while the Brain thinks', () => {
       milestones: { ticks: number; orchestrator_calls: number }[];
     };
     expect(state.milestones[0]).toMatchObject({ ticks: 2, orchestrator_calls: 2 });
+  });
+});
+
+const ASKS = {
+  orchestrator: [
+    {
+      task: {
+        task_kind: 'question',
+        question: { prompt: 'Which one?', choices: ['This', 'That'] },
+        verification: { fast: [], slow: [] },
+      },
+    },
+  ],
+  builder: [{ do: [], result: {} }],
+} as unknown as JsonObject;
+const PRELOAD = path.resolve('scripts/faults/preload.cjs');
+
+describe('a runner killed while it reports', () => {
+  it('has its report, its history and its question written by recover, and answered once', async () => {
+    const at = await prepared(ASKS);
+    const copy = path.join(at.root, 'copy');
+    await cp(at.repo, copy, { recursive: true });
+    const tick = (env: NodeJS.ProcessEnv, cwd = at.repo) =>
+      execa(process.execPath, ['--require', PRELOAD, CLI, 'run'], { cwd, env, extendEnv: false, reject: false });
+    const trace = path.join(at.root, 'trace');
+    await tick({ ...at.env, RELAIS_FAULT_TRACE: trace }, copy);
+    const points = (await readFile(trace, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const { point } = points.find(
+      ({ phase, kind, what }) => phase === 'REPORT' && kind === 'rename' && /STATE\.json/.test(what),
+    );
+    await rm(`${at.scenario}.calls.ndjson`, { force: true });
+    expect((await tick({ ...at.env, RELAIS_FAULT: `${point}:before:SIGKILL` })).signal).toBe('SIGKILL');
+    expect(existsSync(path.join(at.repo, 'relais/REPORT.json'))).toBe(false);
+
+    expect((await relais(at, 'run')).exitCode).toBe(3);
+    expect((await relais(at, 'recover')).exitCode).toBe(0);
+    const report = JSON.parse(await readFile(path.join(at.repo, 'relais/REPORT.json'), 'utf8'));
+    expect(report).toMatchObject({ code: 'SUCCESS', task: { task_kind: 'question' } });
+    const history = path.join(at.repo, 'relais/history', report.run_id);
+    for (const name of ['report.json', 'meta.json', 'report.md', 'diff.patch', 'verify.log'])
+      expect(existsSync(path.join(history, name)), name).toBe(true);
+    expect((await relais(at, 'run')).exitCode).toBe(1);
+    expect((await relais(at, 'answer', '--choice', '1')).exitCode).toBe(0);
+    expect((await relais(at, 'answer', '--choice', '1')).exitCode).toBe(3);
   });
 });

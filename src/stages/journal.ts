@@ -45,6 +45,7 @@ export interface Interrupted {
 }
 
 const ALIVE_MS = 1000;
+const MAX_LOG = 1024 * 1024;
 const MAX_JOURNAL = 64 * 1024 * 1024;
 const FILE = 'journal.json';
 const TREE_INVENTORY = 'baseline.tree';
@@ -78,9 +79,18 @@ export async function writePhase(run: Run, phase: JournalPhase, notes: PhaseNote
     refs: [...baseline.refs],
     ...(commit && { commit: commit.oid, commit_ref: commit.ref }),
     ...(task && { task }),
-    ...(conclusion && { conclusion }),
+    ...(conclusion && { conclusion: withShortLog(conclusion) }),
   };
   await run.world.files.writeAtomic(run.world.join(run.privateDir, FILE), JSON.stringify(journal), 0o600);
+}
+
+/** What checks print may be long; for a crash its beginning is enough. */
+function withShortLog(conclusion: Conclusion): Conclusion {
+  const { history } = conclusion;
+  const log = history?.verify_log;
+  if (history === undefined || log === undefined || log.length <= MAX_LOG) return conclusion;
+  const cut = `${log.slice(0, MAX_LOG)}\n=== cut: the tick was interrupted before all of it was written\n`;
+  return { ...conclusion, history: { ...history, verify_log: cut } };
 }
 
 /** Shows that the tick is alive: what changed after the last sign was not changed by it. */
