@@ -91,7 +91,7 @@ describe('the lock', () => {
     const fired = decide(PREFLIGHT_ROWS, facts({ lock: { state: 'corrupt' } }));
     expect(fired?.outcome.code).toBe('BLOCKED_LOCK_HELD');
     expect(fired?.outcome.evidence).toEqual(['the lock is corrupt']);
-    expect(fired?.outcome.remedy).toMatch(/remove the lock file/);
+    expect(fired?.outcome.remedy).toMatch(/`relais unlock`/);
     expect(decide(PREFLIGHT_ROWS, facts({ lock: { state: 'held' } }))?.outcome).not.toHaveProperty('remedy');
   });
 });
