@@ -8,11 +8,11 @@ const FAULTS = path.resolve('scripts/faults.mjs');
 
 // The whole matrix takes an hour: `npm run test:faults`.
 test('a sample of the fault matrix has no loss', { timeout: 900_000 }, async () => {
-  const end = await execa(process.execPath, [FAULTS, '--sample', '30', '--seed', '20261118'], {
+  const end = await execa(process.execPath, [FAULTS, '--sample', '20', '--seed', '20261118'], {
     all: true,
     reject: false,
   });
-  expect(end.all).toMatch(/^fault matrix: \d{3,} points, 4 faults, 90 runs, 0 losses$/m);
+  expect(end.all).toMatch(/^fault matrix: \d{3,} points, 4 faults, 60 runs, 0 losses$/m);
   expect(end.exitCode).toBe(0);
 });
 
