@@ -71,6 +71,8 @@ function setAside(dir: string, privateDir: string): boolean {
 function find(dir: string, ino: number, workTree: string, now: Stats | undefined): string | undefined {
   const { dev } = lstatSync(nearest(path.dirname(dir)));
   const is = (candidate: string): boolean => {
+    // Nothing in what stands here now can be what stood here: in a restored copy numbers mean other folders.
+    if (candidate.startsWith(dir + path.sep)) return false;
     const stats = statOf(candidate);
     // A number may be given again to another folder: what it holds has to look like git's, too.
     return stats?.isDirectory() === true && stats.ino === ino && stats.dev === dev && looksLikeGit(candidate);
