@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLI, makeGround, SCENARIOS } from './faults/ground.mjs';
 import { play, states, trace } from './faults/play.mjs';
-import { writeTable } from './faults/table.mjs';
+import { FAULTS, writeTable } from './faults/table.mjs';
 import { remove } from './bench/scratch.mjs';
 
 const HELP = `npm run test:faults -- [options]
@@ -20,7 +20,6 @@ const HELP = `npm run test:faults -- [options]
   --docs         write the matrix into docs/crash-safety.md
   --from FILES   take the results of earlier runs (--out) instead; of a case that was played again the last one counts
 `;
-const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
 
 /** Ctrl-C lets the cases under way end, and tells what was found so far. */
 let stopped = false;

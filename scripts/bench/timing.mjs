@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 
-const STAGES = new Set([
+/** The phases a tick announces, in order. */
+export const STAGES = new Set([
   'LOCK',
   'PREFLIGHT',
   'BASELINE',

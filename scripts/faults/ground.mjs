@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { benchEnv } from '../bench/scratch.mjs';
 import { report as isReport, state as isState } from '../../src/generated/validators.js';
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
@@ -49,8 +50,14 @@ export const SCENARIOS = {
 
 /** A repository of a user with something to lose, after one good tick; everything in one folder. */
 export function makeGround(folder, name) {
-  const ground = { folder, repo: path.join(folder, 'repo'), env: environment(folder), scenario: SCENARIOS[name], name };
-  for (const part of ['home', 'state', 'tmp', 'repo']) mkdirSync(path.join(folder, part), { recursive: true });
+  const ground = {
+    folder,
+    repo: path.join(folder, 'repo'),
+    env: { ...benchEnv(folder), FAULTS: folder },
+    scenario: SCENARIOS[name],
+    name,
+  };
+  mkdirSync(ground.repo);
   writeAgent(folder);
   writeFileSync(path.join(folder, 'calls.log'), '');
   fill(ground);
@@ -61,19 +68,6 @@ export function makeGround(folder, name) {
   run(ground, 'git', 'prune-packed');
   writeFileSync(path.join(folder, 'hands.sh'), ground.scenario.hands);
   return ground;
-}
-
-function environment(folder) {
-  return {
-    PATH: [path.dirname(process.execPath), process.env.PATH ?? '/usr/bin:/bin'].join(path.delimiter),
-    HOME: path.join(folder, 'home'),
-    TMPDIR: path.join(folder, 'tmp'),
-    RELAIS_STATE_DIR: path.join(folder, 'state'),
-    FAULTS: folder,
-    GIT_CONFIG_NOSYSTEM: '1',
-    LC_ALL: 'C',
-    TZ: 'UTC',
-  };
 }
 
 /** Runs a program in the ground to a good end and gives what it printed. */

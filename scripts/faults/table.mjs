@@ -1,21 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { STAGES } from '../bench/timing.mjs';
 
 const PAGE = fileURLToPath(new URL('../../docs/crash-safety.md', import.meta.url));
-const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
-const PHASES = [
-  'START',
-  'LOCK',
-  'PREFLIGHT',
-  'BASELINE',
-  'ORCHESTRATE',
-  'BUILD',
-  'JUDGE',
-  'VERIFY',
-  'SETTLE',
-  'REPORT',
-  'EXIT',
-];
+const PHASES = ['START', ...STAGES, 'EXIT'];
+
+/** What is let loose at every point. */
+export const FAULTS = ['SIGKILL', 'SIGTERM', 'exception', 'ENOSPC'];
 
 /** Puts the matrix of a run between the markers of docs/crash-safety.md. */
 export function writeTable(points, results) {

@@ -10,6 +10,7 @@ import {
   ensurePrivateDir,
   exists,
   folderSize,
+  naming,
   readBytes,
   readText,
   removeFile,
@@ -147,4 +148,15 @@ describe('the log', () => {
     });
     expect(text).not.toContain('pw123');
   });
+});
+
+it('an error that does not say which file it is about is made to, and keeps its code and cause', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  expect(naming('/a/STATE.json', full)).toMatchObject({
+    message: 'ENOSPC: no space left on device, write, /a/STATE.json',
+    code: 'ENOSPC',
+    cause: full,
+  });
+  const named = new Error("EACCES: permission denied, open '/a/STATE.json'");
+  expect(naming('/a/STATE.json', named)).toBe(named);
 });
